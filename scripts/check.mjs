@@ -1,0 +1,59 @@
+// Sets up, then runs every check, each to its end whatever the others say. The last line counts the
+// tests; a check that fails without a failed test (a lint, a build, a crash) counts as one failure.
+import { spawn } from 'node:child_process';
+import { stripVTControlCharacters } from 'node:util';
+import { root, setUp } from './set-up.mjs';
+
+// A cached task replays its output, counts and all; CI trusts nothing but a run.
+const flags = `--continue --log-order=grouped ${process.env.CI ? '--force' : ''}`;
+
+/** What pnpm is asked for. */
+const checks = {
+  lint: 'run lint',
+  build: `exec turbo run build ${flags}`,
+  typecheck: `exec turbo run typecheck ${flags}`,
+  test: `exec turbo run test ${flags}`,
+  'check:package': `exec turbo run check:package ${flags}`,
+};
+
+const results = [];
+try {
+  const env = setUp();
+  for (const [name, command] of Object.entries(checks)) {
+    results.push({ name, ...(await run(command, env)) });
+  }
+} catch (error) {
+  console.error(error.message);
+  results.push({ name: 'set-up', passed: 0, failed: 1 });
+}
+
+console.log();
+for (const { name, failed } of results) console.log(`${failed ? 'FAILED' : 'ok    '} ${name}`);
+const total = (field) => results.reduce((sum, result) => sum + result[field], 0);
+console.log(`${total('passed')} passed, ${total('failed')} failed`);
+process.exitCode = total('failed') ? 1 : 0;
+
+/** Runs pnpm, showing its output, and counts the tests that jest reports in it. */
+async function run(command, env) {
+  const child = spawn('pnpm', command.trim().split(' '), {
+    cwd: root,
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text) => {
+      output += text;
+      process.stdout.write(text);
+    });
+  }
+  const code = await new Promise((resolve, reject) => {
+    child.on('error', reject).on('close', resolve);
+  });
+
+  const summaries = stripVTControlCharacters(output).match(/Tests: .* total$/gm) ?? [];
+  const count = (word) =>
+    summaries.reduce((sum, line) => sum + Number(line.match(`(\\d+) ${word}`)?.[1] ?? 0), 0);
+  const failed = count('failed');
+  return { passed: count('passed'), failed: code === 0 ? failed : Math.max(failed, 1) };
+}
