@@ -1,0 +1,181 @@
+import { type Clock, systemClock } from './clock.ts';
+import type { Decision } from './decision.ts';
+import { FloodgateError } from './errors.ts';
+import type { FloodgateEvent } from './events.ts';
+import type { MaybePromise } from './maybe-promise.ts';
+import { MemoryStore } from './memory-store.ts';
+import { divideQuota, limitOf, type Quota } from './quota.ts';
+import type { Charge, Store, Subject } from './store.ts';
+import type { Degraded, StoreErrorRule } from './verdict.ts';
+
+/** What was answered in the place of a store that failed. */
+export interface Substitute {
+  readonly decisions: readonly Decision[];
+  /** The charges as they were met, their quotas divided. */
+  readonly charges: readonly Charge[];
+  /** The store that took over for each, if one did. */
+  readonly stores: readonly (Store | undefined)[];
+  readonly degraded: Degraded;
+}
+
+/** What asking a backend comes to: its store's decisions, or what stands in for them. */
+export type Answer = readonly Decision[] | Substitute;
+
+export function isSubstitute(answer: Answer): answer is Substitute {
+  return !Array.isArray(answer);
+}
+
+export interface BackendOptions {
+  readonly store: Store;
+  readonly ruleOf: (policy: string) => StoreErrorRule;
+  /** How many processes share the limits while each counts by itself. */
+  readonly instances: number;
+  readonly report: (event: FloodgateEvent) => void;
+}
+
+/** A store, and what happens when it fails: it is never the reason for an outage. */
+export class Backend {
+  readonly store: Store;
+  readonly #options: BackendOptions;
+  readonly #memory: MemoryStore | undefined;
+  readonly #clock: Clock;
+  readonly #divided: WeakMap<Quota, Quota> = new WeakMap();
+  #failing = false;
+  /** Takes over while the store fails; forgotten when it is back. */
+  #local: MemoryStore | undefined;
+  #reportDroppedAt = 1;
+
+  constructor(options: BackendOptions) {
+    this.store = options.store;
+    this.#options = options;
+    this.#memory = options.store instanceof MemoryStore ? options.store : undefined;
+    this.#clock = options.store.clock ?? systemClock;
+  }
+
+  /** Whether the store decides in this process. */
+  get isLocal(): boolean {
+    return this.store.clock !== undefined;
+  }
+
+  /** Asks the store; throws, or rejects, only for charges that no store could take. */
+  take(charges: readonly Charge[], mode: 'take' | 'peek'): MaybePromise<Answer> {
+    try {
+      const answer = this.store.take(charges, mode === 'take' ? undefined : PEEK);
+      if (Array.isArray(answer)) return this.#answered(answer);
+      return answer.then(
+        (decisions) => this.#answered(decisions),
+        (error) => this.#substitute(error, charges, mode),
+      );
+    } catch (error) {
+      return this.#substitute(error, charges, mode);
+    }
+  }
+
+  block(subjects: readonly Subject[], durationMs: number): MaybePromise<void> {
+    this.#local?.block(subjects, durationMs);
+    return this.store.block(subjects, durationMs);
+  }
+
+  reset(subjects: readonly Subject[]): MaybePromise<void> {
+    this.#local?.reset(subjects);
+    return this.store.reset(subjects);
+  }
+
+  #answered(decisions: readonly Decision[]): readonly Decision[] {
+    if (this.#failing) {
+      this.#failing = false;
+      this.#local = undefined;
+      this.#options.report({ code: 'recovered', message: 'The store answers again.' });
+    }
+    if (this.#memory !== undefined && this.#memory.dropped >= this.#reportDroppedAt) {
+      const { dropped } = this.#memory;
+      this.#reportDroppedAt = dropped * 2;
+      this.#options.report({
+        code: 'keys-dropped',
+        message:
+          `The memory store had to forget ${dropped} keys that still counted: ` +
+          'more clients than its `maxKeys` are active, so raise it.',
+      });
+    }
+    return decisions;
+  }
+
+  #substitute(error: unknown, charges: readonly Charge[], mode: 'take' | 'peek'): Substitute {
+    const failure = toStoreFailure(error);
+    const rules = charges.map(({ policy }) => this.#options.ruleOf(policy));
+    if (!this.#failing) {
+      this.#failing = true;
+      this.#options.report({
+        code: 'degraded',
+        message: `${failure.message}; until it answers, onStoreError decides: ${[...new Set(rules)].join(', ')}.`,
+        error: failure,
+      });
+    }
+    const met = charges.map((charge, index) =>
+      rules[index] === 'local' ? { ...charge, quota: this.#divide(charge.quota) } : charge,
+    );
+    const denied = charges.some(
+      ({ advisory }, index) => rules[index] === 'deny' && advisory !== true,
+    );
+    const local = met.filter((_, index) => rules[index] === 'local');
+    this.#local ??= new MemoryStore({ clock: this.#clock });
+    const answers = this.#local.take(local, { mode: denied ? 'peek' : mode });
+    const atMs = this.#clock.now();
+    return {
+      charges: met,
+      decisions: met.map(({ quota }, index) => {
+        if (rules[index] === 'local')
+          return answers[local.indexOf(met[index] as Charge)] as Decision;
+        return decideByRule(rules[index] === 'allow', quota, atMs);
+      }),
+      stores: rules.map((rule) => (rule === 'local' && !denied ? this.#local : undefined)),
+      degraded: { rule: strictest(rules), error: failure },
+    };
+  }
+
+  /** The same quota divides to the same object, which spares the memory store comparing them. */
+  #divide(quota: Quota): Quota {
+    let divided = this.#divided.get(quota);
+    if (divided === undefined) {
+      divided = divideQuota(quota, this.#options.instances);
+      this.#divided.set(quota, divided);
+    }
+    return divided;
+  }
+}
+
+const PEEK = { mode: 'peek' } as const;
+
+/** How long a client is told to wait while the store fails and everything is denied. */
+const RETRY_AFTER_FAILURE_MS = 1000;
+
+function decideByRule(allowed: boolean, quota: Quota, atMs: number): Decision {
+  const waitMs = allowed ? 0 : RETRY_AFTER_FAILURE_MS;
+  return {
+    allowed,
+    limit: limitOf(quota),
+    remaining: allowed ? limitOf(quota) : 0,
+    retryAfterMs: waitMs,
+    resetAtMs: atMs + waitMs,
+    delayMs: 0,
+    blocked: false,
+    atMs,
+  };
+}
+
+function strictest(rules: readonly StoreErrorRule[]): StoreErrorRule {
+  if (rules.includes('deny')) return 'deny';
+  return rules.includes('local') ? 'local' : 'allow';
+}
+
+/** Rethrows what is the caller's mistake: no other store could take such charges. */
+function toStoreFailure(error: unknown): FloodgateError {
+  if (error instanceof FloodgateError) {
+    if (error.code === 'FLOODGATE_STORE_FAILED') return error;
+    throw error;
+  }
+  const reason = error instanceof Error ? error.message : String(error);
+  return new FloodgateError('FLOODGATE_STORE_FAILED', `The store failed (${reason})`, {
+    cause: error,
+  });
+}

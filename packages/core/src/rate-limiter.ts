@@ -1,0 +1,296 @@
+import { type Answer, Backend, isSubstitute } from './backend.ts';
+import { sleep } from './clock.ts';
+import { type Duration, toMilliseconds } from './duration.ts';
+import { FloodgateError, invalid } from './errors.ts';
+import { callHook, type FloodgateEvent, reportEvent } from './events.ts';
+import { isPromise, type MaybePromise, runSteps } from './maybe-promise.ts';
+import { MemoryStore } from './memory-store.ts';
+import type { Quota } from './quota.ts';
+import { toQuota } from './quota-text.ts';
+import {
+  type ChargeRequest,
+  type CostOption,
+  checkLimiterOptions,
+  type RateLimiterOptions,
+  type WaitOptions,
+} from './rate-limiter-options.ts';
+import { Reservations } from './reservations.ts';
+import type { Charge, Store, Subject } from './store.ts';
+import { type AcrossAnswer, takeAcross } from './take-across.ts';
+import { type Ledger, type StoreErrorRule, Verdict } from './verdict.ts';
+
+/** What a limiter with these stores answers: at once where they do, a promise where one of them does. */
+export type AnswerOf<S extends Store, T> = [
+  Extract<ReturnType<S['take']>, Promise<unknown>>,
+] extends [never]
+  ? T
+  : [Exclude<ReturnType<S['take']>, Promise<unknown>>] extends [never]
+    ? Promise<T>
+    : MaybePromise<T>;
+
+/**
+ * Meets requests with several policies at once, all or nothing.
+ *
+ * @example
+ * const limiter = new RateLimiter({
+ *   policies: [{ name: 'per-minute', quota: '60/1m' }, { name: 'per-day', quota: '1000/1d' }],
+ * });
+ * const verdict = limiter.take('user:42');
+ * if (!verdict.allowed) console.log(`wait ${verdict.retryAfterMs} ms for ${verdict.tightest.policy}`);
+ */
+export class RateLimiter<S extends Store = MemoryStore, P extends Store = S> {
+  readonly #policies: readonly ResolvedPolicy[];
+  readonly #backends: readonly Backend[];
+  /** Where policies go that have no store of their own, and charges of no policy. */
+  readonly #main: Backend;
+  readonly #mainLedger: Ledger;
+  readonly #ownStore: Store | undefined;
+  readonly #reservations: Reservations = new Reservations();
+  readonly #onVerdict: ((verdict: Verdict) => unknown) | undefined;
+  readonly #report: (event: FloodgateEvent) => void;
+
+  /** @throws FloodgateError `FLOODGATE_INVALID_OPTION`, `FLOODGATE_INVALID_QUOTA` */
+  constructor(options: RateLimiterOptions<S, P>) {
+    checkLimiterOptions(options);
+    const { policies, store, onStoreError = 'local', instances = 1, onVerdict, onEvent } = options;
+    this.#onVerdict = onVerdict;
+    this.#report = (event) => reportEvent(onEvent, event);
+    this.#ownStore = store === undefined ? new MemoryStore() : undefined;
+
+    const rules = new Map(policies.map(({ name, onStoreError: rule }) => [name, rule]));
+    const backends = new Map<Store, Backend>();
+    const backendOf = (store: Store): Backend => {
+      let backend = backends.get(store);
+      if (backend === undefined) {
+        const ruleOf = (policy: string): StoreErrorRule => rules.get(policy) ?? onStoreError;
+        backend = new Backend({ store, ruleOf, instances, report: this.#report });
+        backends.set(store, backend);
+      }
+      return backend;
+    };
+    this.#main = backendOf(store ?? (this.#ownStore as Store));
+    this.#policies = policies.map(({ name, quota, store }) => ({
+      name,
+      quota: toQuota(quota),
+      backend: store === undefined ? this.#main : backendOf(store),
+    }));
+    this.#backends = [...backends.values()];
+    this.#mainLedger = { stores: this.#main.store, onSettleFailed: this.#onSettleFailed };
+    this.#warnOfSeveralProcesses();
+  }
+
+  /**
+   * Meets every policy with one key, or those that are named, each with a key of its own: all or nothing.
+   *
+   * @throws FloodgateError `FLOODGATE_INVALID_CHARGE`, `FLOODGATE_UNKNOWN_POLICY`, `FLOODGATE_DUPLICATE_SUBJECT`
+   */
+  take(whose: string | readonly ChargeRequest[], options?: CostOption): AnswerOf<S | P, Verdict> {
+    const verdict = this.#meet(this.#chargesOf(whose, options), 'take');
+    if (this.#onVerdict !== undefined) {
+      if (isPromise(verdict)) {
+        return verdict.then((verdict) => this.#tell(verdict)) as AnswerOf<S | P, Verdict>;
+      }
+      this.#tell(verdict);
+    }
+    return verdict as AnswerOf<S | P, Verdict>;
+  }
+
+  /** What {@link take} would answer; changes nothing. A cost of 0 asks what is left. */
+  peek(whose: string | readonly ChargeRequest[], options?: CostOption): AnswerOf<S | P, Verdict> {
+    return this.#meet(this.#chargesOf(whose, options), 'peek') as AnswerOf<S | P, Verdict>;
+  }
+
+  /** Denies a key, in every policy or in those named, for some time from now, whatever block there was. */
+  block(whose: string | readonly Subject[], duration: Duration): AnswerOf<S | P, void> {
+    const durationMs = toMilliseconds(duration, 'duration');
+    return this.#forSubjects(whose, (backend, subjects) => backend.block(subjects, durationMs));
+  }
+
+  /** Lifts a block; what was counted stays. */
+  unblock(whose: string | readonly Subject[]): AnswerOf<S | P, void> {
+    return this.#forSubjects(whose, (backend, subjects) => backend.block(subjects, 0));
+  }
+
+  /** Forgets what a key has used, and its block. */
+  reset(whose: string | readonly Subject[]): AnswerOf<S | P, void> {
+    return this.#forSubjects(whose, (backend, subjects) => backend.reset(subjects));
+  }
+
+  /**
+   * For workers: takes, and where it is denied waits and takes again, until it is admitted; of a shaped leaky bucket,
+   * until its turn has come.
+   *
+   * @throws FloodgateError `FLOODGATE_NEVER_ADMITTED` for a cost above the limit, `FLOODGATE_WAIT_TOO_LONG` where it
+   *   would take longer than `maxWait` (`error.retryAfterMs` says how long); the signal's reason when it aborts
+   */
+  async wait(
+    whose: string | readonly ChargeRequest[],
+    { cost, signal, maxWait }: WaitOptions = {},
+  ): Promise<Verdict> {
+    let leftMs =
+      maxWait === undefined ? Number.POSITIVE_INFINITY : toMilliseconds(maxWait, 'maxWait');
+    const costOption = cost === undefined ? undefined : { cost };
+    for (;;) {
+      signal?.throwIfAborted();
+      const verdict: Verdict = await this.take(whose, costOption);
+      const waitMs = verdict.allowed ? verdict.delayMs : verdict.retryAfterMs;
+      if (waitMs > leftMs || waitMs === Number.POSITIVE_INFINITY) {
+        await verdict.settle(0);
+        throw tooLong(verdict, waitMs, leftMs);
+      }
+      leftMs -= waitMs;
+      if (waitMs > 0) await sleep(this.#main.store.clock, waitMs, signal);
+      if (verdict.allowed) return verdict;
+    }
+  }
+
+  /** Closes the store that this limiter made; one that it was given belongs to who made it. */
+  close(): void {
+    void this.#ownStore?.close();
+  }
+
+  #chargesOf(whose: string | readonly ChargeRequest[], options?: CostOption): Charge[] {
+    if (typeof whose === 'string') {
+      const cost = options?.cost ?? 1;
+      const charges = new Array<Charge>(this.#policies.length);
+      for (let i = 0; i < charges.length; i += 1) {
+        const { name, quota } = this.#policies[i] as ResolvedPolicy;
+        charges[i] = { policy: name, key: whose, quota, cost, advisory: false };
+      }
+      return charges;
+    }
+    if (!Array.isArray(whose) || whose.length === 0) {
+      const expectation =
+        'a key, or a list of at least one { policy, key, cost?, quota?, advisory? }';
+      throw invalid('FLOODGATE_INVALID_CHARGE', 'take', expectation, whose);
+    }
+    return whose.map((request: ChargeRequest) => {
+      const { policy, key, cost = options?.cost ?? 1, advisory = false } = request;
+      const quota =
+        request.quota === undefined ? this.#policyOf(policy).quota : toQuota(request.quota);
+      return { policy, key, quota, cost, advisory };
+    });
+  }
+
+  #meet(charges: readonly Charge[], mode: 'take' | 'peek'): MaybePromise<Verdict> {
+    if (this.#backends.length > 1) {
+      const backends = charges.map(({ policy }) => this.#find(policy)?.backend ?? this.#main);
+      if (backends.some((backend) => backend !== this.#main)) {
+        return this.#meetAcross(charges, backends, mode);
+      }
+    }
+    const spared = this.#reservations.sparing(charges);
+    const answer = this.#main.take(spared, mode);
+    return !Array.isArray(answer) && isPromise(answer)
+      ? answer.then((answer) => this.#verdict(spared, answer, mode))
+      : this.#verdict(spared, answer, mode);
+  }
+
+  #verdict(charges: readonly Charge[], answer: Answer, mode: 'take' | 'peek'): Verdict {
+    if (!isSubstitute(answer)) {
+      return new Verdict(
+        charges,
+        answer,
+        mode === 'take' ? this.#mainLedger : undefined,
+        undefined,
+      );
+    }
+    const ledger = { stores: answer.stores, onSettleFailed: this.#onSettleFailed };
+    return new Verdict(
+      answer.charges,
+      answer.decisions,
+      mode === 'take' ? ledger : undefined,
+      answer.degraded,
+    );
+  }
+
+  #meetAcross(
+    charges: readonly Charge[],
+    backends: readonly Backend[],
+    mode: 'take' | 'peek',
+  ): MaybePromise<Verdict> {
+    const steps = takeAcross(charges, backends, mode, this.#reservations, this.#onSettleFailed);
+    const answer = runSteps(steps);
+    const verdictOf = ({ charges, decisions, stores, degraded }: AcrossAnswer): Verdict => {
+      const ledger = { stores, onSettleFailed: this.#onSettleFailed };
+      return new Verdict(charges, decisions, mode === 'take' ? ledger : undefined, degraded);
+    };
+    return isPromise(answer) ? answer.then(verdictOf) : verdictOf(answer);
+  }
+
+  #tell(verdict: Verdict): Verdict {
+    const onVerdict = this.#onVerdict as (verdict: Verdict) => unknown;
+    callHook(
+      () => onVerdict(verdict),
+      (error) =>
+        this.#report({ code: 'warning', message: `onVerdict threw: ${String(error)}`, error }),
+    );
+    return verdict;
+  }
+
+  readonly #onSettleFailed = (error: unknown): void => {
+    const message = 'A true cost, or a charge to be given back, could not be written.';
+    this.#report({ code: 'settle-failed', message, error });
+  };
+
+  #forSubjects(
+    whose: string | readonly Subject[],
+    act: (backend: Backend, subjects: readonly Subject[]) => MaybePromise<void>,
+  ): AnswerOf<S | P, void> {
+    const subjects =
+      typeof whose === 'string'
+        ? this.#policies.map(({ name }) => ({ policy: name, key: whose }))
+        : whose;
+    const pending: Promise<void>[] = [];
+    for (const backend of this.#backends) {
+      const part = subjects.filter(({ policy }) => this.#policyOf(policy).backend === backend);
+      const work = part.length === 0 ? undefined : act(backend, part);
+      if (isPromise(work)) pending.push(work);
+    }
+    const done = pending.length === 0 ? undefined : Promise.all(pending).then(() => undefined);
+    return done as AnswerOf<S | P, void>;
+  }
+
+  #find(name: string): ResolvedPolicy | undefined {
+    return this.#policies.find((policy) => policy.name === name);
+  }
+
+  #policyOf(name: string): ResolvedPolicy {
+    const policy = this.#find(name);
+    if (policy !== undefined) return policy;
+    const known = this.#policies.map((policy) => `\`${policy.name}\``).join(', ');
+    throw new FloodgateError(
+      'FLOODGATE_UNKNOWN_POLICY',
+      `Expected \`policy\` to be one of ${known}, got \`${name}\``,
+    );
+  }
+
+  /** Workers of one server, each with a memory store, would each allow the whole limit. */
+  #warnOfSeveralProcesses(): void {
+    const isWorker = globalThis.process?.env?.NODE_UNIQUE_ID !== undefined;
+    if (!isWorker || !this.#backends.some(({ store }) => store instanceof MemoryStore)) return;
+    this.#report({
+      code: 'warning',
+      message:
+        'This process is one of several workers, and a memory store counts for one process only: together they ' +
+        'admit a multiple of the limit. Use a store that they share.',
+    });
+  }
+}
+
+interface ResolvedPolicy {
+  readonly name: string;
+  readonly quota: Quota;
+  readonly backend: Backend;
+}
+
+function tooLong({ tightest }: Verdict, waitMs: number, leftMs: number): FloodgateError {
+  const never = waitMs === Number.POSITIVE_INFINITY;
+  return new FloodgateError(
+    never ? 'FLOODGATE_NEVER_ADMITTED' : 'FLOODGATE_WAIT_TOO_LONG',
+    never
+      ? `A cost of ${tightest.cost} is never admitted: the limit of policy \`${tightest.policy}\` is ${tightest.limit}`
+      : `Policy \`${tightest.policy}\` admits this in ${waitMs} ms, more than the ${leftMs} ms left of \`maxWait\``,
+    { retryAfterMs: waitMs },
+  );
+}

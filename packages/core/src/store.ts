@@ -1,0 +1,76 @@
+import type { Clock } from './clock.ts';
+import type { Decision } from './decision.ts';
+import { FloodgateError, invalid } from './errors.ts';
+import type { Quota } from './quota.ts';
+
+/** One policy and one key: what has a state of its own in a store. */
+export interface Subject {
+  readonly policy: string;
+  readonly key: string;
+}
+
+/** One policy's claim on one request. */
+export interface Charge extends Subject {
+  readonly quota: Quota;
+  /** Units: a whole number. 0 asks without using anything. */
+  readonly cost: number;
+  /** Never denies its group; charged if it has room and the group is admitted. @default false */
+  readonly advisory?: boolean;
+}
+
+/** A charge to be given back, with the `atMs` of the decision that admitted it. */
+export interface Refund extends Charge {
+  readonly atMs: number;
+}
+
+/**
+ * - `'take'`: charge all, or none if one that is not advisory is denied.
+ * - `'peek'`: answer what `'take'` would, and change nothing.
+ * - `'force'`: charge all, whatever room there is, into debt if need be: for costs learned too late to deny.
+ */
+export type TakeMode = 'take' | 'peek' | 'force';
+
+export interface TakeOptions {
+  /** @default 'take' */
+  readonly mode?: TakeMode;
+}
+
+/**
+ * Where state lives, and whose clock counts. Every call is atomic. `@floodgate/core/testing` has the contract suite
+ * that a store must pass.
+ */
+export interface Store {
+  /** Meets all charges in one step: all or nothing. The decisions come in the order of the charges. */
+  take(charges: readonly Charge[], options?: TakeOptions): Decision[] | Promise<Decision[]>;
+  /** Gives units back to the place that they were taken from; nothing where that place no longer counts. */
+  refund(refunds: readonly Refund[]): void | Promise<void>;
+  /** Blocks for `durationMs` from now, whatever block there was; 0 lifts it. Counts stay. */
+  block(subjects: readonly Subject[], durationMs: number): void | Promise<void>;
+  /** Forgets counts and blocks. */
+  reset(subjects: readonly Subject[]): void | Promise<void>;
+  close(): void | Promise<void>;
+  /** The clock of a store that decides in this process. Absent where a network is asked, and another's clock counts. */
+  readonly clock?: Clock | undefined;
+}
+
+/** Throws unless the charges are such as a store can take: whole costs, text keys, no subject twice. */
+export function checkCharges(charges: readonly Charge[]): void {
+  for (let i = 0; i < charges.length; i += 1) {
+    const { policy, key, cost } = charges[i] as Charge;
+    if (!Number.isSafeInteger(cost) || cost < 0) {
+      throw invalid('FLOODGATE_INVALID_CHARGE', 'cost', 'a whole number, 0 or more', cost);
+    }
+    if (typeof key !== 'string' || key === '') {
+      throw invalid('FLOODGATE_INVALID_CHARGE', 'key', 'a text that is not empty', key);
+    }
+    for (let j = 0; j < i; j += 1) {
+      const other = charges[j] as Charge;
+      if (other.key === key && other.policy === policy) {
+        throw new FloodgateError(
+          'FLOODGATE_DUPLICATE_SUBJECT',
+          `Expected each policy and key once in a take, got policy \`${policy}\` twice for one key`,
+        );
+      }
+    }
+  }
+}

@@ -1,0 +1,338 @@
+import { hasShape, type Shape, shapeOf } from './algorithms/carry-over.ts';
+import type { State } from './algorithms/state.ts';
+import type { Decision } from './decision.ts';
+import { KeyIndex } from './key-index.ts';
+import { periodOf, type Quota } from './quota.ts';
+import {
+  AT_MS,
+  BLOCK_BITS,
+  EMPTY_AT_S,
+  FLAGS,
+  GUARDED_UNTIL_S,
+  KIND,
+  NEXT,
+  NONE,
+  Rows,
+  rowAt,
+  USED,
+} from './rows.ts';
+
+/**
+ * The subjects of a memory store: no object and no timer a key, nothing for the garbage collector to walk but the keys
+ * themselves, and no step that grows with the number of keys.
+ *
+ * Slots hang in two rings. Whoever was denied and must still wait, or is blocked, is *guarded*; all others are
+ * *ordinary*. As others come, a few slots of each ring are looked at and turned to its end: the idle ones are dropped,
+ * the guarded whose time is over become ordinary. When the table is full, an ordinary slot makes room, one that was
+ * used since it was last looked at being spared (the CLOCK algorithm); a guarded one only where there is no other.
+ */
+export class SubjectTable {
+  readonly #maxKeys: number;
+  readonly #rows: Rows = new Rows();
+  readonly #blockedUntilMs: Map<number, number> = new Map();
+  readonly #behindSinceMs: Map<number, number> = new Map();
+  readonly #policies: Map<string, PolicySubjects> = new Map();
+  /** The policy met last: most often the one met next. */
+  #lastPolicy: PolicySubjects | undefined;
+  readonly #kinds: (Kind | undefined)[] = [];
+  /** The first of the ring of ordinary slots, and of guarded ones. */
+  #ordinary: number = NONE;
+  #guarded: number = NONE;
+  #size = 0;
+  #dropped = 0;
+  /** Coarse times are whole seconds since this one, so that 32 bits hold them. */
+  readonly #epochMs: number;
+
+  constructor(maxKeys: number, nowMs: number) {
+    this.#maxKeys = maxKeys;
+    this.#epochMs = nowMs;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** How many subjects were forgotten although they still counted. */
+  get dropped(): number {
+    return this.#dropped;
+  }
+
+  /** The subject's slot, or -1. */
+  find(policyName: string, key: string): number {
+    let policy = this.#lastPolicy;
+    if (policy === undefined || policy.name !== policyName) {
+      policy = this.#policies.get(policyName);
+      if (policy === undefined) return NONE;
+      this.#lastPolicy = policy;
+    }
+    return policy.index.get(key) ?? NONE;
+  }
+
+  /** What the slot's state knows of its quota; `undefined` where nothing but a block is remembered. */
+  shapeOf(slot: number): Shape | undefined {
+    return this.#kindOf(slot).shape;
+  }
+
+  /** Whether the slot's state was made by a quota of another algorithm, window or interval. */
+  isReshaped(slot: number, quota: Quota): boolean {
+    const kind = this.#kindOf(slot);
+    return kind.quota !== quota && kind.shape !== undefined && !hasShape(kind.shape, quota);
+  }
+
+  read(slot: number, state: State): void {
+    const rows = this.#rows;
+    const block = slot >> BLOCK_BITS;
+    const row = rowAt(slot);
+    const doubles = rows.doubles[block] as Float64Array;
+    const ints = rows.ints[block] as Int32Array;
+    state.atMs = doubles[row + AT_MS] as number;
+    state.used = doubles[row + USED] as number;
+    const flags = ints[row * 2 + FLAGS] as number;
+    state.earlier = (flags & HAS_EARLIER) === 0 ? 0 : rows.earlierOf(slot);
+    state.log = (flags & HAS_LOG) === 0 ? undefined : rows.logOf(slot);
+    state.blockedUntilMs = (flags & BLOCKED) === 0 ? 0 : this.blockedUntilMs(slot);
+    state.behindSinceMs = (flags & BEHIND) === 0 ? 0 : (this.#behindSinceMs.get(slot) ?? 0);
+    if ((flags & TOUCHED) === 0) ints[row * 2 + FLAGS] = flags | TOUCHED;
+  }
+
+  /** A slot for a subject that has none; makes room first, and drops a few that are idle. */
+  add(policyName: string, key: string, nowMs: number): number {
+    const nowS = Math.floor((nowMs - this.#epochMs) / 1000);
+    if (this.#size >= Math.min(SWEPT_FROM_SIZE, this.#maxKeys)) this.#sweep(nowS);
+    if (this.#size >= this.#maxKeys) this.#makeRoom(nowS);
+
+    let policy = this.#policies.get(policyName);
+    if (policy === undefined) {
+      policy = { name: policyName, index: new KeyIndex(), kinds: [] };
+      this.#policies.set(policyName, policy);
+    }
+    const slot = this.#rows.take(key);
+    policy.index.add(key, slot);
+    this.#rows.setInt(slot, KIND, this.#intern(policy, undefined).id);
+    this.#rows.setInt(slot, EMPTY_AT_S, -MOST_SECONDS);
+    this.#ordinary = this.#rows.link(slot, this.#ordinary);
+    this.#size += 1;
+    return slot;
+  }
+
+  /** Keeps a state that `quota` made, and that counts until `decision.resetAtMs`. */
+  write(slot: number, state: Readonly<State>, quota: Quota, decision: Decision): void {
+    const rows = this.#rows;
+    const block = slot >> BLOCK_BITS;
+    const row = rowAt(slot);
+    const doubles = rows.doubles[block] as Float64Array;
+    const ints = rows.ints[block] as Int32Array;
+    const kind = this.#kinds[ints[row * 2 + KIND] as number] as Kind;
+    if (kind.quota !== quota) this.#setKind(slot, quota);
+    doubles[row + AT_MS] = state.atMs;
+    doubles[row + USED] = state.used;
+    const flags = ints[row * 2 + FLAGS] as number;
+    if (state.earlier !== 0 || state.log !== undefined || (flags & RARE) !== 0) {
+      this.#writeRare(slot, state);
+    }
+    // A limit of 0 has nothing to be full of; what was forced on it is kept a while.
+    const emptyAtMs = decision.limit > 0 ? decision.resetAtMs : decision.atMs + 2 * periodOf(quota);
+    ints[row * 2 + EMPTY_AT_S] = this.#seconds(Math.max(emptyAtMs, state.blockedUntilMs));
+  }
+
+  /** Keeps what a refund left, which counts no longer than what was there. */
+  writeRefunded(slot: number, state: Readonly<State>): void {
+    const doubles = this.#rows.doubles[slot >> BLOCK_BITS] as Float64Array;
+    doubles[rowAt(slot) + USED] = state.used;
+    this.#writeRare(slot, state);
+  }
+
+  #writeRare(slot: number, state: Readonly<State>): void {
+    const rows = this.#rows;
+    rows.setEarlier(slot, state.earlier);
+    rows.flag(slot, HAS_EARLIER, state.earlier !== 0);
+    rows.setLog(slot, state.log);
+    rows.flag(slot, HAS_LOG, state.log !== undefined);
+    this.setBehind(slot, state.behindSinceMs);
+  }
+
+  /** When the slot's block ends; 0 where there is none. */
+  blockedUntilMs(slot: number): number {
+    return this.#blockedUntilMs.get(slot) ?? 0;
+  }
+
+  block(slot: number, untilMs: number): void {
+    this.#blockedUntilMs.set(slot, untilMs);
+    this.#rows.flag(slot, BLOCKED, true);
+    const seconds = this.#seconds(untilMs);
+    if (seconds > this.#rows.int(slot, EMPTY_AT_S)) this.#rows.setInt(slot, EMPTY_AT_S, seconds);
+    this.guard(slot, untilMs);
+  }
+
+  unblock(slot: number): void {
+    this.#blockedUntilMs.delete(slot);
+    this.#rows.flag(slot, BLOCKED, false);
+    this.#unguard(slot);
+  }
+
+  /** Since when the clock has been behind the slot's state; 0 where it is not. */
+  setBehind(slot: number, sinceMs: number): void {
+    if (sinceMs === 0 && (this.#rows.int(slot, FLAGS) & BEHIND) === 0) return;
+    this.#rows.flag(slot, BEHIND, sinceMs !== 0);
+    if (sinceMs === 0) this.#behindSinceMs.delete(slot);
+    else this.#behindSinceMs.set(slot, sinceMs);
+  }
+
+  /** Keeps the slot from being dropped for others until a time. */
+  guard(slot: number, untilMs: number): void {
+    const rows = this.#rows;
+    const seconds = this.#seconds(untilMs);
+    if ((rows.int(slot, FLAGS) & GUARDED) === 0) {
+      this.#ordinary = rows.unlink(slot, this.#ordinary);
+      this.#guarded = rows.link(slot, this.#guarded);
+      rows.flag(slot, GUARDED, true);
+      rows.setInt(slot, GUARDED_UNTIL_S, seconds);
+    } else if (seconds > rows.int(slot, GUARDED_UNTIL_S)) {
+      rows.setInt(slot, GUARDED_UNTIL_S, seconds);
+    }
+  }
+
+  remove(slot: number): void {
+    const rows = this.#rows;
+    const kind = this.#kindOf(slot);
+    this.#unguard(slot);
+    this.#ordinary = rows.unlink(slot, this.#ordinary);
+    kind.policy.index.delete(rows.keyOf(slot));
+    this.#blockedUntilMs.delete(slot);
+    this.#behindSinceMs.delete(slot);
+    this.#release(kind);
+    rows.free(slot);
+    this.#size -= 1;
+  }
+
+  #sweep(nowS: number): void {
+    const rows = this.#rows;
+    for (let i = 0; i < SWEPT_PER_ADD && this.#ordinary !== NONE; i += 1) {
+      const slot = this.#ordinary;
+      this.#ordinary = rows.int(slot, NEXT);
+      if (rows.int(slot, EMPTY_AT_S) <= nowS) this.remove(slot);
+    }
+    for (let i = 0; i < SWEPT_PER_ADD && this.#guarded !== NONE; i += 1) {
+      const slot = this.#guarded;
+      this.#guarded = rows.int(slot, NEXT);
+      if (rows.int(slot, GUARDED_UNTIL_S) <= nowS) this.#unguard(slot);
+    }
+  }
+
+  #makeRoom(nowS: number): void {
+    const rows = this.#rows;
+    if (this.#ordinary !== NONE) {
+      for (let i = 0; i < LOOKED_AT_FOR_ROOM; i += 1) {
+        if ((rows.int(this.#ordinary, FLAGS) & TOUCHED) === 0) break;
+        rows.flag(this.#ordinary, TOUCHED, false);
+        this.#ordinary = rows.int(this.#ordinary, NEXT);
+      }
+      this.#drop(this.#ordinary, nowS);
+      return;
+    }
+    // Nothing but guarded ones: of those looked at, the one whose time is over first.
+    let first = this.#guarded;
+    for (let i = 0; i < LOOKED_AT_FOR_ROOM; i += 1) {
+      this.#guarded = rows.int(this.#guarded, NEXT);
+      if (rows.int(this.#guarded, GUARDED_UNTIL_S) < rows.int(first, GUARDED_UNTIL_S)) {
+        first = this.#guarded;
+      }
+    }
+    this.#drop(first, nowS);
+  }
+
+  #drop(slot: number, nowS: number): void {
+    if (this.#rows.int(slot, EMPTY_AT_S) > nowS) this.#dropped += 1;
+    this.remove(slot);
+  }
+
+  #unguard(slot: number): void {
+    const rows = this.#rows;
+    if ((rows.int(slot, FLAGS) & GUARDED) === 0) return;
+    this.#guarded = rows.unlink(slot, this.#guarded);
+    this.#ordinary = rows.link(slot, this.#ordinary);
+    rows.flag(slot, GUARDED, false);
+  }
+
+  /** Rounded up: a subject may be kept a second too long, never forgotten too early. */
+  #seconds(untilMs: number): number {
+    const seconds = Math.ceil((untilMs - this.#epochMs) / 1000);
+    return Math.max(-MOST_SECONDS, Math.min(seconds, MOST_SECONDS));
+  }
+
+  #kindOf(slot: number): Kind {
+    return this.#kinds[this.#rows.int(slot, KIND)] as Kind;
+  }
+
+  #setKind(slot: number, quota: Quota): void {
+    const old = this.#kindOf(slot);
+    const kind = this.#intern(old.policy, quota);
+    kind.quota = quota;
+    this.#rows.setInt(slot, KIND, kind.id);
+    this.#release(old);
+  }
+
+  /** The policy's kind for a quota (or for none yet), one slot more counted. */
+  #intern(policy: PolicySubjects, quota: Quota | undefined): Kind {
+    let kind = policy.kinds.find(({ shape }) =>
+      quota === undefined || shape === undefined ? shape === quota : hasShape(shape, quota),
+    );
+    if (kind === undefined) {
+      const free = this.#kinds.indexOf(undefined);
+      const id = free < 0 ? this.#kinds.length : free;
+      kind = { id, policy, shape: quota && shapeOf(quota), quota, slots: 0 };
+      this.#kinds[id] = kind;
+      policy.kinds.push(kind);
+    }
+    kind.slots += 1;
+    return kind;
+  }
+
+  #release(kind: Kind): void {
+    kind.slots -= 1;
+    if (kind.slots > 0) return;
+    this.#kinds[kind.id] = undefined;
+    const { policy } = kind;
+    policy.kinds.splice(policy.kinds.indexOf(kind), 1);
+    if (policy.kinds.length === 0) {
+      this.#policies.delete(policy.name);
+      this.#lastPolicy = undefined;
+    }
+  }
+}
+
+/** All subjects of one policy. */
+interface PolicySubjects {
+  readonly name: string;
+  readonly index: KeyIndex;
+  /** The kinds that its slots have: one, unless its quota changed its algorithm or its window. */
+  readonly kinds: Kind[];
+}
+
+/** What slots of one policy have in common, kept once; let go with the last of them. */
+interface Kind {
+  readonly id: number;
+  readonly policy: PolicySubjects;
+  readonly shape: Shape | undefined;
+  /** The last quota met of this shape: most often the only one, and then nothing needs to be compared. */
+  quota: Quota | undefined;
+  slots: number;
+}
+
+/** 68 years: the longest time that 32 bits of seconds hold. */
+const MOST_SECONDS = 2_147_483_647;
+
+/** Used since it was last looked at. */
+const TOUCHED = 1;
+const GUARDED = 2;
+const BLOCKED = 4;
+const BEHIND = 8;
+const HAS_EARLIER = 16;
+const HAS_LOG = 32;
+const RARE = BEHIND | HAS_EARLIER | HAS_LOG;
+
+/** So few are not worth the trouble: left alone, they are remembered even by a clock that steps far back. */
+const SWEPT_FROM_SIZE = 256;
+/** More than one a slot added, so that idle slots go faster than new ones come. */
+const SWEPT_PER_ADD = 4;
+const LOOKED_AT_FOR_ROOM = 32;

@@ -1,0 +1,157 @@
+import { type Backend, isSubstitute } from './backend.ts';
+import type { Decision } from './decision.ts';
+import { type Steps, wait } from './maybe-promise.ts';
+import { limitOf } from './quota.ts';
+import type { Reservations } from './reservations.ts';
+import type { Charge, Refund, Store } from './store.ts';
+import { type Degraded, isAdmitted } from './verdict.ts';
+
+/** What a take across several stores came to, in the order of its charges. */
+export interface AcrossAnswer {
+  readonly charges: readonly Charge[];
+  readonly decisions: readonly Decision[];
+  readonly stores: readonly (Store | undefined)[];
+  readonly degraded: Degraded | undefined;
+}
+
+/**
+ * Meets charges that live on several stores, one store after the other: those in this process first, and the one with
+ * the widest key last, since units held there for a moment are missed by the most clients. If one denies, what the
+ * earlier ones took is given back, and the later ones still say what they would have answered. So never more is
+ * admitted; for the moment between, less may be.
+ */
+export function* takeAcross(
+  charges: readonly Charge[],
+  backends: readonly Backend[],
+  mode: 'take' | 'peek',
+  reservations: Reservations,
+  onRefundFailed: (error: unknown) => void,
+): Steps<AcrossAnswer> {
+  const parts = partsOf(charges, backends);
+  const held: Part[] = [];
+  let denied = false;
+  try {
+    for (const part of parts) {
+      yield* ask(part, reservations.sparing(part.charges), denied ? 'peek' : mode);
+      if (!isAdmitted(part.charges, part.decisions)) {
+        denied = true;
+        for (const other of held) yield* giveBack(other, onRefundFailed);
+        release();
+      } else if (!denied && mode === 'take') {
+        reservations.hold(part.charges);
+        held.push(part);
+      }
+    }
+  } finally {
+    release();
+  }
+  if (denied) {
+    for (const part of parts) yield* askUncharged(part);
+  }
+  return assemble(charges, parts);
+
+  function release(): void {
+    for (const part of held.splice(0)) reservations.release(part.charges);
+  }
+}
+
+/** The charges of one store, and what it answers. */
+interface Part {
+  readonly backend: Backend;
+  /** Where its charges stand among all. */
+  readonly indexes: number[];
+  charges: readonly Charge[];
+  decisions: readonly Decision[];
+  stores: readonly (Store | undefined)[];
+  degraded: Degraded | undefined;
+}
+
+function partsOf(charges: readonly Charge[], backends: readonly Backend[]): Part[] {
+  const parts = new Map<Backend, Part>();
+  for (const [index, backend] of backends.entries()) {
+    let part = parts.get(backend);
+    if (part === undefined) {
+      part = { backend, indexes: [], charges: [], decisions: [], stores: [], degraded: undefined };
+      parts.set(backend, part);
+    }
+    part.indexes.push(index);
+    part.charges = [...part.charges, charges[index] as Charge];
+  }
+  return [...parts.values()].sort(
+    (a, b) => Number(b.backend.isLocal) - Number(a.backend.isLocal) || widthOf(a) - widthOf(b),
+  );
+}
+
+/** Who shares a key is not known; the one that is allowed the most is taken to be shared by the most. */
+function widthOf({ charges }: Part): number {
+  return Math.max(
+    ...charges.map(({ key, quota }) =>
+      key === 'global' ? Number.POSITIVE_INFINITY : limitOf(quota),
+    ),
+  );
+}
+
+function* ask(part: Part, charges: readonly Charge[], mode: 'take' | 'peek'): Steps<void> {
+  const answer = yield* wait(part.backend.take(charges, mode));
+  if (isSubstitute(answer)) {
+    part.charges = answer.charges;
+    part.decisions = answer.decisions;
+    part.stores = answer.stores;
+    part.degraded = answer.degraded;
+  } else {
+    part.charges = charges;
+    part.decisions = answer;
+    part.stores = charges.map(() => part.backend.store);
+  }
+}
+
+function* giveBack(part: Part, onFailed: (error: unknown) => void): Steps<void> {
+  const refunds = new Map<Store, Refund[]>();
+  for (const [index, store] of part.stores.entries()) {
+    const charge = part.charges[index] as Charge;
+    const { allowed, atMs } = part.decisions[index] as Decision;
+    if (store !== undefined && allowed && charge.cost > 0) {
+      refunds.set(store, [...(refunds.get(store) ?? []), { ...charge, atMs }]);
+    }
+  }
+  for (const [store, taken] of refunds) {
+    try {
+      yield* wait(store.refund(taken));
+    } catch (error) {
+      onFailed(error);
+    }
+  }
+}
+
+/** In a denied group, those that had room say what they have left, uncharged. A store that denied has done so. */
+function* askUncharged(part: Part): Steps<void> {
+  if (!isAdmitted(part.charges, part.decisions)) return;
+  const charges = part.charges.filter(
+    ({ cost }, index) => cost > 0 && part.decisions[index]?.allowed === true,
+  );
+  if (charges.length === 0) return;
+  const before = part.charges;
+  const decisions = [...part.decisions];
+  const asked = charges.map((charge) => ({ ...charge, cost: 0 }));
+  const answer = yield* wait(part.backend.take(asked, 'peek'));
+  const answers = isSubstitute(answer) ? answer.decisions : answer;
+  for (const [index, charge] of charges.entries()) {
+    decisions[before.indexOf(charge)] = answers[index] as Decision;
+  }
+  part.decisions = decisions;
+}
+
+function assemble(charges: readonly Charge[], parts: readonly Part[]): AcrossAnswer {
+  const met = [...charges];
+  const decisions: Decision[] = [];
+  const stores: (Store | undefined)[] = [];
+  for (const part of parts) {
+    for (const [position, index] of part.indexes.entries()) {
+      met[index] = part.charges[position] as Charge;
+      decisions[index] = part.decisions[position] as Decision;
+      stores[index] = part.stores[position];
+    }
+  }
+  const degraded = parts.find((part) => part.degraded !== undefined)?.degraded;
+  return { charges: met, decisions, stores, degraded };
+}
