@@ -50,7 +50,12 @@ function decideByQuota(
     case 'leaky-bucket':
       return leakyBucket(state, quota, nowMs, cost, force);
     default:
-      throw invalid('FLOODGATE_INVALID_QUOTA', 'quota', 'a quota made by one of its functions', quota);
+      throw invalid(
+        'FLOODGATE_INVALID_QUOTA',
+        'quota',
+        'a quota made by one of its functions',
+        quota,
+      );
   }
 }
 

@@ -25,7 +25,7 @@ export class KeyIndex {
   }
 
   delete(key: string): void {
-    if (!this.#first.delete(key)) this.#shards?.[shardOf(key)]?.delete(key);
+    if (this.#shards?.[shardOf(key)]?.delete(key) !== true) this.#first.delete(key);
   }
 }
 

@@ -125,7 +125,7 @@ export class MemoryStore implements Store {
       const slot = this.#table.find(policy, key);
       if (durationMs > 0) {
         this.#table.block(
-          slot < 0 ? this.#table.add(policy, key, nowMs) : slot,
+          slot < 0 ? this.#table.add(policy, key, undefined, nowMs) : slot,
           nowMs + durationMs,
         );
       } else if (slot >= 0) {
@@ -204,7 +204,8 @@ export class MemoryStore implements Store {
     if (decision.allowed) {
       if (!admitted || cost === 0) return;
       state.behindSinceMs = 0;
-      table.write(slot < 0 ? table.add(policy, key, nowMs) : slot, state, quota, decision);
+      const kept = slot < 0 ? table.add(policy, key, quota, nowMs) : slot;
+      table.write(kept, state, quota, decision);
       return;
     }
     const known = slot >= 0;
@@ -212,7 +213,7 @@ export class MemoryStore implements Store {
     if (known && table.isReshaped(slot, quota)) table.write(slot, state, quota, decision);
     if (known) table.setBehind(slot, state.behindSinceMs);
     if (state.blockedUntilMs !== (known ? table.blockedUntilMs(slot) : 0)) {
-      table.block(known ? slot : table.add(policy, key, nowMs), state.blockedUntilMs);
+      table.block(known ? slot : table.add(policy, key, undefined, nowMs), state.blockedUntilMs);
     } else if (known && decision.retryAfterMs < Number.POSITIVE_INFINITY) {
       table.guard(slot, decision.atMs + decision.retryAfterMs);
     }

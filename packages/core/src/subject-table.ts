@@ -95,8 +95,11 @@ export class SubjectTable {
     if ((flags & TOUCHED) === 0) ints[row * 2 + FLAGS] = flags | TOUCHED;
   }
 
-  /** A slot for a subject that has none; makes room first, and drops a few that are idle. */
-  add(policyName: string, key: string, nowMs: number): number {
+  /**
+   * A slot for a subject that has none, and of which a state by `quota` will be kept, or only a block. Makes room first,
+   * and drops a few that are idle.
+   */
+  add(policyName: string, key: string, quota: Quota | undefined, nowMs: number): number {
     const nowS = Math.floor((nowMs - this.#epochMs) / 1000);
     if (this.#size >= Math.min(SWEPT_FROM_SIZE, this.#maxKeys)) this.#sweep(nowS);
     if (this.#size >= this.#maxKeys) this.#makeRoom(nowS);
@@ -108,7 +111,7 @@ export class SubjectTable {
     }
     const slot = this.#rows.take(key);
     policy.index.add(key, slot);
-    this.#rows.setInt(slot, KIND, this.#intern(policy, undefined).id);
+    this.#rows.setInt(slot, KIND, this.#intern(policy, quota).id);
     this.#rows.setInt(slot, EMPTY_AT_S, -MOST_SECONDS);
     this.#ordinary = this.#rows.link(slot, this.#ordinary);
     this.#size += 1;
