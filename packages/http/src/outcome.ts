@@ -1,0 +1,28 @@
+import type { Verdict } from '@floodgate/core';
+import type { JsonBody } from './body.ts';
+import type { Header } from './headers.ts';
+
+/** The request may go on, with these headers on its response. */
+export interface Pass {
+  readonly action: 'pass';
+  readonly verdict: Verdict;
+  readonly headers: readonly Header[];
+}
+
+/** The request is to be answered with this status, these headers and this body. */
+export interface Denial {
+  readonly action: 'deny';
+  readonly verdict: Verdict;
+  readonly headers: readonly Header[];
+  readonly status: number;
+  /** Absent where the limiter has a `handler`, which writes its own. */
+  readonly body: JsonBody | undefined;
+}
+
+/** The client is gone: nothing is to be run, and nothing written. */
+export interface Gone {
+  readonly action: 'drop';
+}
+
+/** What is to be done with a request that was met by a limit. */
+export type Outcome = Pass | Denial | Gone;

@@ -1,0 +1,29 @@
+/** What the limiter asks about one request. An adapter answers it from its framework, and decides nothing. */
+export interface RequestView<Request> {
+  /** The framework's own request, for the functions in the options. */
+  readonly request: Request;
+  readonly method: string;
+  /** The client's address as the framework finds it by its proxy settings; undefined on a Unix socket. */
+  readonly address: string | undefined;
+  /** The matched route, method and pattern (`GET /users/:id`); undefined where none is matched yet. */
+  readonly route: string | undefined;
+  /** Whose word on the client's address the framework takes. */
+  readonly trustedProxies: 'none' | 'some' | 'all';
+  /** Whether the framework takes the word of the peer that this request came from. */
+  readonly isPeerTrusted: boolean;
+  /** Whether the response has ended, or the client is gone. */
+  readonly isClosed: boolean;
+  /** A header's value, by its name in lower case. */
+  header(name: string): string | undefined;
+  /** Calls `listener` when the response has ended or the client is gone, unless the returned function is called first. */
+  onClose(listener: () => void): () => void;
+}
+
+/** What a browser asks before a request to another origin. */
+export function isPreflight<Request>(view: RequestView<Request>): boolean {
+  return (
+    view.method === 'OPTIONS' &&
+    view.header('origin') !== undefined &&
+    view.header('access-control-request-method') !== undefined
+  );
+}
