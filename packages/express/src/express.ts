@@ -1,0 +1,149 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import {
+  HttpLimiter,
+  type HttpLimiterOptions,
+  handleOf,
+  isPromise,
+  type LimiterHandle,
+  type Outcome,
+  type RequestView,
+  type Verdict,
+} from '@floodgate/http';
+import type { NextFunction, Request, Response } from 'express';
+
+declare global {
+  namespace Express {
+    interface Request {
+      /** What the limiter decided about this request; undefined where it was not limited. */
+      rateLimit?: Verdict | undefined;
+    }
+  }
+}
+
+/** Answers a denied request in the limiter's place. Status, `Retry-After` and all other headers are set. */
+export type DenialHandler = (request: Request, response: Response, next: NextFunction) => unknown;
+
+/** What {@link rateLimit} takes. Functions get Express's own request. */
+export type RateLimitOptions = HttpLimiterOptions<Request, DenialHandler>;
+
+/**
+ * Express middleware, which is the limiter's handle too. Its parameters are those of Node.js, so that it fits
+ * whichever copy of Express's types an application has.
+ */
+export interface RateLimitMiddleware extends LimiterHandle {
+  (request: IncomingMessage, response: ServerResponse, next: Next): void;
+}
+
+type Next = (error?: unknown) => void;
+
+/**
+ * Limits how often a client may call.
+ *
+ * @example
+ * app.use(rateLimit({ limit: 100, window: '1m' }));
+ * app.use('/api/auth', rateLimit({ name: 'auth', limit: 10, window: '1m' }));
+ *
+ * @throws FloodgateError `FLOODGATE_INVALID_OPTION` or `FLOODGATE_INVALID_QUOTA` where an option is wrong
+ */
+export function rateLimit(options: RateLimitOptions): RateLimitMiddleware {
+  const limiter = new HttpLimiter<Request, DenialHandler>(options);
+
+  function rateLimiter(request: IncomingMessage, response: ServerResponse, next: Next): void {
+    const exchange = new Exchange(request as Request, response as Response, next);
+    try {
+      const outcome = limiter.decide(exchange);
+      if (isPromise(outcome)) {
+        outcome
+          .then((later) => exchange.answer(later, limiter.handler))
+          .then((mayGoOn) => mayGoOn && next(), next);
+        return;
+      }
+      if (!exchange.answer(outcome, limiter.handler)) return;
+    } catch (error) {
+      next(error);
+      return;
+    }
+    next();
+  }
+
+  return Object.assign(rateLimiter, handleOf(limiter));
+}
+
+/** One request and its response, as the limiter sees them and as it is answered. */
+class Exchange implements RequestView<Request> {
+  readonly request: Request;
+  readonly #response: Response;
+  readonly #next: NextFunction;
+  #address: string | undefined;
+
+  constructor(request: Request, response: Response, next: NextFunction) {
+    this.request = request;
+    this.#response = response;
+    this.#next = next;
+  }
+
+  get method(): string {
+    return this.request.method;
+  }
+
+  get address(): string | undefined {
+    this.#address ??= this.request.ip;
+    return this.#address;
+  }
+
+  /** Of the mount path only the text is known, so its spelling is evened out: `/API` and `/api` are one mount. */
+  get route(): string | undefined {
+    const { route, method, baseUrl } = this.request;
+    if (route === undefined) return undefined;
+    const verb = route.methods?._all === true ? 'ALL' : method === 'HEAD' ? 'GET' : method;
+    return `${verb} ${baseUrl.replace(/\/+/g, '/').toLowerCase()}${route.path}`;
+  }
+
+  get trustedProxies(): 'none' | 'some' | 'all' {
+    const { app } = this.request;
+    if (!app.get('trust proxy')) return 'none';
+    // Addresses that are nobody's (RFC 5737, RFC 3849), further away than any proxy.
+    const trusts = app.get('trust proxy fn');
+    return trusts('192.0.2.1', 1000) || trusts('2001:db8::1', 1000) ? 'all' : 'some';
+  }
+
+  get isPeerTrusted(): boolean {
+    return this.request.app.get('trust proxy fn')(this.request.socket.remoteAddress, 0);
+  }
+
+  get isClosed(): boolean {
+    return this.#response.closed || this.request.socket.destroyed;
+  }
+
+  header(name: string): string | undefined {
+    const value = this.request.headers[name];
+    return Array.isArray(value) ? value.join(', ') : value;
+  }
+
+  onClose(listener: () => void): () => void {
+    this.#response.once('close', listener);
+    return () => this.#response.off('close', listener);
+  }
+
+  /** Sets headers and answers a denial; true where the request may go on. */
+  answer(outcome: Outcome | undefined, handler: DenialHandler | undefined): boolean {
+    if (outcome === undefined) return true;
+    if (outcome.action === 'drop') return false;
+    const response = this.#response;
+    this.request.rateLimit = outcome.verdict;
+    // A hook may have answered already.
+    if (response.headersSent) return outcome.action === 'pass';
+    for (const [name, value] of outcome.headers) response.setHeader(name, value);
+    if (outcome.action === 'pass') return true;
+
+    response.statusCode = outcome.status;
+    const answered = handler?.(this.request, response, this.#next);
+    if (isPromise(answered)) answered.then(undefined, this.#next);
+    if (outcome.body !== undefined) {
+      response.setHeader('Content-Type', outcome.body.contentType);
+      response.setHeader('Content-Length', Buffer.byteLength(outcome.body.text));
+      response.end(outcome.body.text);
+    }
+    return false;
+  }
+}
