@@ -1,11 +1,11 @@
 import { type Clock, systemClock } from './clock.ts';
 import type { Decision } from './decision.ts';
-import { FloodgateError } from './errors.ts';
+import { FloodgateError, isFloodgateError, messageOf } from './errors.ts';
 import type { FloodgateEvent } from './events.ts';
 import type { MaybePromise } from './maybe-promise.ts';
 import { MemoryStore } from './memory-store.ts';
 import { divideQuota, limitOf, type Quota } from './quota.ts';
-import type { Charge, Store, Subject } from './store.ts';
+import { type Charge, checkCharges, type Store, type Subject } from './store.ts';
 import type { Degraded, StoreErrorRule } from './verdict.ts';
 
 /** What was answered in the place of a store that failed. */
@@ -41,14 +41,17 @@ export class Backend {
   readonly #clock: Clock;
   readonly #divided: WeakMap<Quota, Quota> = new WeakMap();
   #failing = false;
-  /** Takes over while the store fails; forgotten when it is back. */
+  /** Whether the operator has been told that the store fails, and when last. */
+  #toldFailing = false;
+  #toldAtMs = Number.NEGATIVE_INFINITY;
+  /** Takes over while the store fails. Kept, so that a store which fails now and then does not start it anew. */
   #local: MemoryStore | undefined;
   #reportDroppedAt = 1;
 
   constructor(options: BackendOptions) {
     this.store = options.store;
     this.#options = options;
-    this.#memory = options.store instanceof MemoryStore ? options.store : undefined;
+    this.#memory = isMemoryStore(options.store) ? options.store : undefined;
     this.#clock = options.store.clock ?? systemClock;
   }
 
@@ -61,13 +64,14 @@ export class Backend {
   take(charges: readonly Charge[], mode: 'take' | 'peek'): MaybePromise<Answer> {
     try {
       const answer = this.store.take(charges, mode === 'take' ? undefined : PEEK);
-      if (Array.isArray(answer)) return this.#answered(answer);
-      return answer.then(
-        (decisions) => this.#answered(decisions),
-        (error) => this.#substitute(error, charges, mode),
-      );
+      if (Array.isArray(answer)) return this.#answered(answer, charges);
+      return answer
+        .then((decisions) => this.#answered(decisions, charges))
+        .catch((error) => this.#substitute(error, charges, mode));
     } catch (error) {
-      return this.#substitute(error, charges, mode);
+      const substitute = this.#substitute(error, charges, mode);
+      // A store behind a network answers in promises, also where it throws at once.
+      return this.isLocal ? substitute : Promise.resolve(substitute);
     }
   }
 
@@ -81,12 +85,11 @@ export class Backend {
     return this.store.reset(subjects);
   }
 
-  #answered(decisions: readonly Decision[]): readonly Decision[] {
-    if (this.#failing) {
-      this.#failing = false;
-      this.#local = undefined;
-      this.#options.report({ code: 'recovered', message: 'The store answers again.' });
+  #answered(decisions: readonly Decision[], charges: readonly Charge[]): readonly Decision[] {
+    if (decisions.length !== charges.length || typeof decisions[0]?.allowed !== 'boolean') {
+      throw new Error('it answered what are no decisions');
     }
+    if (this.#failing) this.#recover();
     if (this.#memory !== undefined && this.#memory.dropped >= this.#reportDroppedAt) {
       const { dropped } = this.#memory;
       this.#reportDroppedAt = dropped * 2;
@@ -101,16 +104,10 @@ export class Backend {
   }
 
   #substitute(error: unknown, charges: readonly Charge[], mode: 'take' | 'peek'): Substitute {
+    checkCharges(charges);
     const failure = toStoreFailure(error);
     const rules = charges.map(({ policy }) => this.#options.ruleOf(policy));
-    if (!this.#failing) {
-      this.#failing = true;
-      this.#options.report({
-        code: 'degraded',
-        message: `${failure.message}; until it answers, onStoreError decides: ${[...new Set(rules)].join(', ')}.`,
-        error: failure,
-      });
-    }
+    this.#fail(failure, rules);
     const met = charges.map((charge, index) =>
       rules[index] === 'local' ? { ...charge, quota: this.#divide(charge.quota) } : charge,
     );
@@ -129,8 +126,29 @@ export class Backend {
         return decideByRule(rules[index] === 'allow', quota, atMs);
       }),
       stores: rules.map((rule) => (rule === 'local' && !denied ? this.#local : undefined)),
-      degraded: { rule: strictest(rules), error: failure },
+      degraded: { rule: strictest(rules), error: failure, rules },
     };
+  }
+
+  #fail(error: FloodgateError, rules: readonly StoreErrorRule[]): void {
+    this.#failing = true;
+    const nowMs = this.#clock.now();
+    // A store that fails every other time would otherwise be told of each time.
+    if (this.#toldFailing || Math.abs(nowMs - this.#toldAtMs) < TOLD_EVERY_MS) return;
+    this.#toldFailing = true;
+    this.#toldAtMs = nowMs;
+    this.#options.report({
+      code: 'degraded',
+      message: `${error.message}; until it answers, onStoreError decides: ${[...new Set(rules)].join(', ')}.`,
+      error,
+    });
+  }
+
+  #recover(): void {
+    this.#failing = false;
+    if (!this.#toldFailing) return;
+    this.#toldFailing = false;
+    this.#options.report({ code: 'recovered', message: 'The store answers again.' });
   }
 
   /** The same quota divides to the same object, which spares the memory store comparing them. */
@@ -144,7 +162,14 @@ export class Backend {
   }
 }
 
+/** By what it has: it may come from another copy of this package. */
+export function isMemoryStore(store: Store): store is MemoryStore {
+  return store.clock !== undefined && 'dropped' in store;
+}
+
 const PEEK = { mode: 'peek' } as const;
+
+const TOLD_EVERY_MS = 1000;
 
 /** How long a client is told to wait while the store fails and everything is denied. */
 const RETRY_AFTER_FAILURE_MS = 1000;
@@ -163,19 +188,18 @@ function decideByRule(allowed: boolean, quota: Quota, atMs: number): Decision {
   };
 }
 
-function strictest(rules: readonly StoreErrorRule[]): StoreErrorRule {
+export function strictest(rules: readonly StoreErrorRule[]): StoreErrorRule {
   if (rules.includes('deny')) return 'deny';
   return rules.includes('local') ? 'local' : 'allow';
 }
 
 /** Rethrows what is the caller's mistake: no other store could take such charges. */
 function toStoreFailure(error: unknown): FloodgateError {
-  if (error instanceof FloodgateError) {
+  if (isFloodgateError(error)) {
     if (error.code === 'FLOODGATE_STORE_FAILED') return error;
     throw error;
   }
-  const reason = error instanceof Error ? error.message : String(error);
-  return new FloodgateError('FLOODGATE_STORE_FAILED', `The store failed (${reason})`, {
+  return new FloodgateError('FLOODGATE_STORE_FAILED', `The store failed (${messageOf(error)})`, {
     cause: error,
   });
 }

@@ -38,6 +38,33 @@ export class FloodgateError extends Error {
   }
 }
 
+/** Whether an error is one of ours, of whichever copy of this package. */
+export function isFloodgateError(error: unknown): error is FloodgateError {
+  return (
+    error instanceof Error &&
+    (ERROR_CODES as readonly unknown[]).includes((error as Partial<FloodgateError>).code)
+  );
+}
+
+/**
+ * What was thrown, as something that frameworks take for an error: they take nothing, and some texts, for a sign to go
+ * on.
+ */
+export function toError(thrown: unknown): object {
+  if (typeof thrown === 'object' && thrown !== null) return thrown;
+  return new FloodgateError(
+    'FLOODGATE_INVALID_OPTION',
+    `Expected a function in an option to throw an error, got ${describe(thrown)}`,
+    { cause: thrown },
+  );
+}
+
+/** What was thrown, in words: which need not be an error, nor anything that has words. */
+export function messageOf(thrown: unknown): string {
+  if (thrown instanceof Error) return thrown.message;
+  return typeof thrown === 'string' ? thrown : describe(thrown);
+}
+
 /**
  * The error for a value that is not what it should be. It names the option, what was expected and what was got.
  *

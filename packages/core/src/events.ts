@@ -1,3 +1,4 @@
+import { messageOf } from './errors.ts';
 import { isPromise } from './maybe-promise.ts';
 
 /** What a limiter tells its operator, apart from verdicts. */
@@ -30,7 +31,7 @@ export function reportEvent(hook: EventHook | undefined, event: FloodgateEvent):
   }
   callHook(
     () => hook(event),
-    (error) => warnProcess(`onEvent threw: ${String(error)}`, 'warning'),
+    (error) => warnProcess(`onEvent threw: ${messageOf(error)}`, 'warning'),
   );
 }
 

@@ -1,10 +1,13 @@
 /** A value, or a promise of it: a store in this process answers at once, and then so does everything built on it. */
 export type MaybePromise<T> = T | Promise<T>;
 
+/** What a function of the user's may answer. */
+export type Awaitable<T> = T | PromiseLike<T>;
+
 /** Work that may have to wait: like an `async` function, with `yield* wait(…)` for `await`. See {@link runSteps}. */
 export type Steps<T> = Generator<PromiseLike<unknown>, T, unknown>;
 
-export function isPromise<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
+export function isPromise<T>(value: Awaitable<T>): value is PromiseLike<T> {
   return (
     typeof value === 'object' &&
     value !== null &&
@@ -15,14 +18,14 @@ export function isPromise<T>(value: T | PromiseLike<T>): value is PromiseLike<T>
 
 /** Goes on with a value: at once where it is there. */
 export function andThen<T, U>(
-  value: T | PromiseLike<T>,
-  next: (value: T) => U | PromiseLike<U>,
+  value: Awaitable<T>,
+  next: (value: T) => Awaitable<U>,
 ): U | Promise<U> {
   return isPromise(value) ? Promise.resolve(value).then(next) : (next(value) as U);
 }
 
 /** Waits for a promise; goes straight on with anything else. */
-export function* wait<T>(value: T | PromiseLike<T>): Steps<T> {
+export function* wait<T>(value: Awaitable<T>): Steps<T> {
   return isPromise(value) ? ((yield value) as T) : value;
 }
 

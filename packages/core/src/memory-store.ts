@@ -8,6 +8,7 @@ import { checkOptions, FloodgateError, invalid } from './errors.ts';
 import {
   type Charge,
   checkCharges,
+  checkRefunds,
   type Refund,
   type Store,
   type Subject,
@@ -53,7 +54,7 @@ export class MemoryStore implements Store {
     }
     this.clock = clock;
     this.#maxKeys = maxKeys;
-    this.#table = new SubjectTable(maxKeys, clock.now());
+    this.#table = new SubjectTable(maxKeys);
   }
 
   /** How many subjects are remembered; idle ones that were not yet dropped among them. */
@@ -69,7 +70,7 @@ export class MemoryStore implements Store {
   /** Forgets everything. */
   clear(): void {
     this.#droppedBefore += this.#table.dropped;
-    this.#table = new SubjectTable(this.#maxKeys, this.clock.now());
+    this.#table = new SubjectTable(this.#maxKeys);
   }
 
   /** Forgets everything; a closed store takes no more. */
@@ -101,7 +102,7 @@ export class MemoryStore implements Store {
   }
 
   refund(refunds: readonly Refund[]): void {
-    checkCharges(refunds);
+    checkRefunds(refunds);
     this.#checkOpen();
     const { state } = this.#draft(0);
     for (const { policy, key, cost, atMs } of refunds) {
@@ -241,13 +242,7 @@ export class MemoryStore implements Store {
 
   #now(): number {
     this.#checkOpen();
-    if (this.clock === systemClock) return readSystemTime();
-    const nowMs = this.clock.now();
-    if (!Number.isSafeInteger(nowMs)) {
-      const expectation = 'a clock of whole milliseconds since 1970';
-      throw invalid('FLOODGATE_INVALID_OPTION', 'clock', expectation, nowMs);
-    }
-    return nowMs;
+    return this.clock === systemClock ? readSystemTime() : readTime(this.clock);
   }
 
   #checkOpen(): void {
@@ -261,6 +256,13 @@ interface Draft {
   /** Where the subject is remembered; -1 where it is not. */
   slot: number;
   readonly state: State;
+}
+
+function readTime(clock: Clock): number {
+  const nowMs = clock.now();
+  if (Number.isSafeInteger(nowMs) && nowMs >= 0) return nowMs;
+  const expectation = 'a clock of whole milliseconds since 1970';
+  throw invalid('FLOODGATE_INVALID_OPTION', 'clock', expectation, nowMs);
 }
 
 /** What the slots' numbers, and the maps from keys to them, can hold. */

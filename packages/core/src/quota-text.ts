@@ -50,25 +50,25 @@ export function parseQuota(text: string): Quota {
     switch (algorithm) {
       case 'fixed-window': {
         const align = options.take('align') as 'clock' | undefined;
-        const window = { limit: wholeNumber(units), window: duration };
+        const window = { limit: toNumber(units), window: duration };
         return fixedWindow({ ...window, ...(align !== undefined && { align }), ...blockFor });
       }
       case 'sliding-window-log':
-        return slidingWindowLog({ limit: wholeNumber(units), window: duration, ...blockFor });
+        return slidingWindowLog({ limit: toNumber(units), window: duration, ...blockFor });
       case 'sliding-window-counter':
-        return slidingWindowCounter({ limit: wholeNumber(units), window: duration, ...blockFor });
+        return slidingWindowCounter({ limit: toNumber(units), window: duration, ...blockFor });
       case 'token-bucket':
         return tokenBucket({
-          capacity: wholeNumber(bucketSize),
-          refillRate: wholeNumber(units),
+          capacity: toNumber(bucketSize),
+          refillRate: toNumber(units),
           per: duration,
           ...blockFor,
         });
       case 'leaky-bucket': {
         const shape = options.take('shape');
         return leakyBucket({
-          capacity: wholeNumber(bucketSize),
-          leakRate: wholeNumber(units),
+          capacity: toNumber(bucketSize),
+          leakRate: toNumber(units),
           per: duration,
           ...(shape !== undefined && { shape: readBoolean(shape) }),
           ...blockFor,
@@ -80,8 +80,13 @@ export function parseQuota(text: string): Quota {
   }
 }
 
-/** Writes a quota as {@link parseQuota} reads it, without loss. */
-export function formatQuota(quota: Quota): string {
+/**
+ * Writes a quota as {@link parseQuota} reads it, without loss.
+ *
+ * @throws FloodgateError `FLOODGATE_INVALID_QUOTA`
+ */
+export function formatQuota(input: QuotaInput): string {
+  const quota = toQuota(input);
   const words =
     'windowMs' in quota
       ? [`${quota.limit}/${formatMilliseconds(quota.windowMs)}`]
@@ -115,7 +120,9 @@ export function toQuota(input: unknown, option = 'quota'): Quota {
     ...(intervalMs !== undefined && { per: intervalMs }),
     ...(blockMs !== undefined && { blockFor: blockMs }),
   };
-  const make = FACTORIES[algorithm as Quota['algorithm']];
+  const make = Object.hasOwn(FACTORIES, algorithm as string)
+    ? FACTORIES[algorithm as Quota['algorithm']]
+    : undefined;
   if (make === undefined) throw invalid(CODE, 'algorithm', ALGORITHMS.join(', '), algorithm);
   return make(options as never);
 }
@@ -171,8 +178,9 @@ function readOptions(
   };
 }
 
-function wholeNumber(text: string | undefined): number {
-  return text !== undefined && /^\d+$/.test(text) ? Number(text) : Number.NaN;
+/** A number in decimal; anything else as it is, for the quota's own check to name in its error. */
+function toNumber(text: string | undefined): number {
+  return text !== undefined && /^\d+(\.\d+)?$/.test(text) ? Number(text) : (text as never);
 }
 
 function readBoolean(text: string): boolean {

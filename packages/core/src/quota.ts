@@ -149,7 +149,7 @@ export function slidingWindowCounter(options: WindowOptions): SlidingWindowCount
 export function tokenBucket(options: TokenBucketOptions): TokenBucketQuota {
   const known = ['capacity', 'refillRate', 'per', 'blockFor'];
   checkOptions(CODE, 'tokenBucket options', options, known);
-  const intervalMs = toMilliseconds(options.per ?? 1000, 'per', CODE);
+  const intervalMs = toMilliseconds(options.per === undefined ? 1000 : options.per, 'per', CODE);
   return Object.freeze({
     algorithm: 'token-bucket',
     capacity: bucketCapacity(options.capacity, intervalMs),
@@ -168,7 +168,7 @@ export function tokenBucket(options: TokenBucketOptions): TokenBucketQuota {
 export function leakyBucket(options: LeakyBucketOptions): LeakyBucketQuota {
   const known = ['capacity', 'leakRate', 'per', 'shape', 'blockFor'];
   checkOptions(CODE, 'leakyBucket options', options, known);
-  const intervalMs = toMilliseconds(options.per ?? 1000, 'per', CODE);
+  const intervalMs = toMilliseconds(options.per === undefined ? 1000 : options.per, 'per', CODE);
   const { shape = true } = options;
   if (typeof shape !== 'boolean') throw invalid(CODE, 'shape', 'true or false', shape);
   return Object.freeze({

@@ -1,7 +1,7 @@
-import { type Answer, Backend, isSubstitute } from './backend.ts';
-import { sleep } from './clock.ts';
+import { type Answer, Backend, isMemoryStore, isSubstitute } from './backend.ts';
+import { type Clock, sleep } from './clock.ts';
 import { type Duration, toMilliseconds } from './duration.ts';
-import { FloodgateError, invalid } from './errors.ts';
+import { FloodgateError, invalid, messageOf } from './errors.ts';
 import { callHook, type FloodgateEvent, reportEvent } from './events.ts';
 import { isPromise, type MaybePromise, runSteps } from './maybe-promise.ts';
 import { MemoryStore } from './memory-store.ts';
@@ -15,7 +15,7 @@ import {
   type WaitOptions,
 } from './rate-limiter-options.ts';
 import { Reservations } from './reservations.ts';
-import type { Charge, Store, Subject } from './store.ts';
+import { type Charge, checkCharges, type Store, type Subject } from './store.ts';
 import { type AcrossAnswer, takeAcross } from './take-across.ts';
 import { type Ledger, type StoreErrorRule, Verdict } from './verdict.ts';
 
@@ -133,13 +133,17 @@ export class RateLimiter<S extends Store = MemoryStore, P extends Store = S> {
     for (;;) {
       signal?.throwIfAborted();
       const verdict: Verdict = await this.take(whose, costOption);
+      if (signal?.aborted === true) {
+        await verdict.settle(0);
+        throw signal.reason;
+      }
       const waitMs = verdict.allowed ? verdict.delayMs : verdict.retryAfterMs;
       if (waitMs > leftMs || waitMs === Number.POSITIVE_INFINITY) {
         await verdict.settle(0);
         throw tooLong(verdict, waitMs, leftMs);
       }
       leftMs -= waitMs;
-      if (waitMs > 0) await sleep(this.#main.store.clock, waitMs, signal);
+      if (waitMs > 0) await sleep(this.#clockOf(verdict), waitMs, signal);
       if (verdict.allowed) return verdict;
     }
   }
@@ -165,6 +169,10 @@ export class RateLimiter<S extends Store = MemoryStore, P extends Store = S> {
       throw invalid('FLOODGATE_INVALID_CHARGE', 'take', expectation, whose);
     }
     return whose.map((request: ChargeRequest) => {
+      if (typeof request !== 'object' || request === null) {
+        const expectation = '{ policy, key, cost?, quota?, advisory? }';
+        throw invalid('FLOODGATE_INVALID_CHARGE', 'charge', expectation, request);
+      }
       const { policy, key, cost = options?.cost ?? 1, advisory = false } = request;
       const quota =
         request.quota === undefined ? this.#policyOf(policy).quota : toQuota(request.quota);
@@ -174,7 +182,7 @@ export class RateLimiter<S extends Store = MemoryStore, P extends Store = S> {
 
   #meet(charges: readonly Charge[], mode: 'take' | 'peek'): MaybePromise<Verdict> {
     if (this.#backends.length > 1) {
-      const backends = charges.map(({ policy }) => this.#find(policy)?.backend ?? this.#main);
+      const backends = charges.map(({ policy }) => this.#backendOf(policy));
       if (backends.some((backend) => backend !== this.#main)) {
         return this.#meetAcross(charges, backends, mode);
       }
@@ -209,6 +217,7 @@ export class RateLimiter<S extends Store = MemoryStore, P extends Store = S> {
     backends: readonly Backend[],
     mode: 'take' | 'peek',
   ): MaybePromise<Verdict> {
+    checkCharges(charges);
     const steps = takeAcross(charges, backends, mode, this.#reservations, this.#onSettleFailed);
     const answer = runSteps(steps);
     const verdictOf = ({ charges, decisions, stores, degraded }: AcrossAnswer): Verdict => {
@@ -223,7 +232,7 @@ export class RateLimiter<S extends Store = MemoryStore, P extends Store = S> {
     callHook(
       () => onVerdict(verdict),
       (error) =>
-        this.#report({ code: 'warning', message: `onVerdict threw: ${String(error)}`, error }),
+        this.#report({ code: 'warning', message: `onVerdict threw: ${messageOf(error)}`, error }),
     );
     return verdict;
   }
@@ -241,18 +250,35 @@ export class RateLimiter<S extends Store = MemoryStore, P extends Store = S> {
       typeof whose === 'string'
         ? this.#policies.map(({ name }) => ({ policy: name, key: whose }))
         : whose;
+    checkSubjects(subjects);
     const pending: Promise<void>[] = [];
     for (const backend of this.#backends) {
-      const part = subjects.filter(({ policy }) => this.#policyOf(policy).backend === backend);
-      const work = part.length === 0 ? undefined : act(backend, part);
-      if (isPromise(work)) pending.push(work);
+      const part = subjects.filter(({ policy }) => this.#backendOf(policy) === backend);
+      if (part.length === 0) continue;
+      try {
+        const work = act(backend, part);
+        if (isPromise(work)) pending.push(work);
+      } catch (error) {
+        // The others are waited for even so, and what they reject with is not left to nobody.
+        if (pending.length === 0) throw error;
+        pending.push(Promise.reject(error));
+      }
     }
     const done = pending.length === 0 ? undefined : Promise.all(pending).then(() => undefined);
     return done as AnswerOf<S | P, void>;
   }
 
+  /** The clock of the policy that is waited for. */
+  #clockOf({ tightest }: Verdict): Clock | undefined {
+    return this.#backendOf(tightest.policy).store.clock;
+  }
+
   #find(name: string): ResolvedPolicy | undefined {
     return this.#policies.find((policy) => policy.name === name);
+  }
+
+  #backendOf(policy: string): Backend {
+    return this.#find(policy)?.backend ?? this.#main;
   }
 
   #policyOf(name: string): ResolvedPolicy {
@@ -268,13 +294,23 @@ export class RateLimiter<S extends Store = MemoryStore, P extends Store = S> {
   /** Workers of one server, each with a memory store, would each allow the whole limit. */
   #warnOfSeveralProcesses(): void {
     const isWorker = globalThis.process?.env?.NODE_UNIQUE_ID !== undefined;
-    if (!isWorker || !this.#backends.some(({ store }) => store instanceof MemoryStore)) return;
+    if (!isWorker || !this.#backends.some(({ store }) => isMemoryStore(store))) return;
     this.#report({
       code: 'warning',
       message:
         'This process is one of several workers, and a memory store counts for one process only: together they ' +
         'admit a multiple of the limit. Use a store that they share.',
     });
+  }
+}
+
+function checkSubjects(subjects: readonly Subject[]): void {
+  const valid =
+    Array.isArray(subjects) &&
+    subjects.every((one) => typeof one?.policy === 'string' && typeof one.key === 'string');
+  if (!valid) {
+    const expectation = 'a key, or a list of { policy, key }';
+    throw invalid('FLOODGATE_INVALID_OPTION', 'key', expectation, subjects);
   }
 }
 

@@ -119,8 +119,8 @@ export class Rows {
 /** No slot; an empty ring. */
 export const NONE = -1;
 
-/** 16,384 rows of 40 bytes: few enough blocks at a million rows that what leads to them stays in the cache. */
-export const BLOCK_BITS = 14;
+/** 2,048 rows of 40 bytes: little for a small store, and few blocks for a large one. */
+export const BLOCK_BITS = 11;
 const BLOCK_SLOTS = 1 << BLOCK_BITS;
 const SLOT_MASK = BLOCK_SLOTS - 1;
 

@@ -53,24 +53,49 @@ export interface Store {
   readonly clock?: Clock | undefined;
 }
 
-/** Throws unless the charges are such as a store can take: whole costs, text keys, no subject twice. */
+/**
+ * Throws unless the charges are such as a store can take: whole costs, keys and policies of text, no subject twice.
+ *
+ * @throws FloodgateError `FLOODGATE_INVALID_CHARGE`, `FLOODGATE_DUPLICATE_SUBJECT`
+ */
 export function checkCharges(charges: readonly Charge[]): void {
   for (let i = 0; i < charges.length; i += 1) {
-    const { policy, key, cost } = charges[i] as Charge;
-    if (!Number.isSafeInteger(cost) || cost < 0) {
-      throw invalid('FLOODGATE_INVALID_CHARGE', 'cost', 'a whole number, 0 or more', cost);
-    }
-    if (typeof key !== 'string' || key === '') {
-      throw invalid('FLOODGATE_INVALID_CHARGE', 'key', 'a text that is not empty', key);
-    }
+    const charge = charges[i] as Charge;
+    checkCharge(charge);
     for (let j = 0; j < i; j += 1) {
       const other = charges[j] as Charge;
-      if (other.key === key && other.policy === policy) {
+      if (other.key === charge.key && other.policy === charge.policy) {
         throw new FloodgateError(
           'FLOODGATE_DUPLICATE_SUBJECT',
-          `Expected each policy and key once in a take, got policy \`${policy}\` twice for one key`,
+          `Expected each policy and key once in a take, got policy \`${charge.policy}\` twice for one key`,
         );
       }
     }
+  }
+}
+
+/**
+ * Throws unless a store can give these back.
+ *
+ * @throws FloodgateError `FLOODGATE_INVALID_CHARGE`
+ */
+export function checkRefunds(refunds: readonly Refund[]): void {
+  for (const refund of refunds) {
+    checkCharge(refund);
+    if (!Number.isSafeInteger(refund.atMs)) {
+      throw invalid('FLOODGATE_INVALID_CHARGE', 'atMs', "its decision's `atMs`", refund.atMs);
+    }
+  }
+}
+
+function checkCharge({ policy, key, cost }: Charge): void {
+  if (!Number.isSafeInteger(cost) || cost < 0) {
+    throw invalid('FLOODGATE_INVALID_CHARGE', 'cost', 'a whole number, 0 or more', cost);
+  }
+  if (typeof key !== 'string' || key === '') {
+    throw invalid('FLOODGATE_INVALID_CHARGE', 'key', 'a text that is not empty', key);
+  }
+  if (typeof policy !== 'string') {
+    throw invalid('FLOODGATE_INVALID_CHARGE', 'policy', "a policy's name", policy);
   }
 }

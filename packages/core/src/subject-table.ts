@@ -41,11 +41,10 @@ export class SubjectTable {
   #size = 0;
   #dropped = 0;
   /** Coarse times are whole seconds since this one, so that 32 bits hold them. */
-  readonly #epochMs: number;
+  #epochMs: number = Number.NaN;
 
-  constructor(maxKeys: number, nowMs: number) {
+  constructor(maxKeys: number) {
     this.#maxKeys = maxKeys;
-    this.#epochMs = nowMs;
   }
 
   get size(): number {
@@ -100,6 +99,7 @@ export class SubjectTable {
    * and drops a few that are idle.
    */
   add(policyName: string, key: string, quota: Quota | undefined, nowMs: number): number {
+    if (this.#size === 0) this.#epochMs = nowMs;
     const nowS = Math.floor((nowMs - this.#epochMs) / 1000);
     if (this.#size >= Math.min(SWEPT_FROM_SIZE, this.#maxKeys)) this.#sweep(nowS);
     if (this.#size >= this.#maxKeys) this.#makeRoom(nowS);

@@ -1,10 +1,10 @@
-import { type Backend, isSubstitute } from './backend.ts';
+import { type Backend, isSubstitute, strictest } from './backend.ts';
 import type { Decision } from './decision.ts';
 import { type Steps, wait } from './maybe-promise.ts';
 import { limitOf } from './quota.ts';
 import type { Reservations } from './reservations.ts';
 import type { Charge, Refund, Store } from './store.ts';
-import { type Degraded, isAdmitted } from './verdict.ts';
+import { type Degraded, isAdmitted, type StoreErrorRule } from './verdict.ts';
 
 /** What a take across several stores came to, in the order of its charges. */
 export interface AcrossAnswer {
@@ -32,16 +32,19 @@ export function* takeAcross(
   let denied = false;
   try {
     for (const part of parts) {
-      yield* ask(part, reservations.sparing(part.charges), denied ? 'peek' : mode);
+      yield* ask(part, reservations.sparing(part.asked), denied ? 'peek' : mode);
       if (!isAdmitted(part.charges, part.decisions)) {
         denied = true;
         for (const other of held) yield* giveBack(other, onRefundFailed);
         release();
       } else if (!denied && mode === 'take') {
-        reservations.hold(part.charges);
+        reservations.hold(part.asked);
         held.push(part);
       }
     }
+  } catch (error) {
+    for (const part of held) yield* giveBack(part, onRefundFailed);
+    throw error;
   } finally {
     release();
   }
@@ -51,7 +54,7 @@ export function* takeAcross(
   return assemble(charges, parts);
 
   function release(): void {
-    for (const part of held.splice(0)) reservations.release(part.charges);
+    for (const part of held.splice(0)) reservations.release(part.asked);
   }
 }
 
@@ -60,6 +63,8 @@ interface Part {
   readonly backend: Backend;
   /** Where its charges stand among all. */
   readonly indexes: number[];
+  readonly asked: Charge[];
+  /** As they were taken: without a block, or with a divided quota. */
   charges: readonly Charge[];
   decisions: readonly Decision[];
   stores: readonly (Store | undefined)[];
@@ -71,11 +76,19 @@ function partsOf(charges: readonly Charge[], backends: readonly Backend[]): Part
   for (const [index, backend] of backends.entries()) {
     let part = parts.get(backend);
     if (part === undefined) {
-      part = { backend, indexes: [], charges: [], decisions: [], stores: [], degraded: undefined };
+      part = {
+        backend,
+        indexes: [],
+        asked: [],
+        charges: [],
+        decisions: [],
+        stores: [],
+        degraded: undefined,
+      };
       parts.set(backend, part);
     }
     part.indexes.push(index);
-    part.charges = [...part.charges, charges[index] as Charge];
+    part.asked.push(charges[index] as Charge);
   }
   return [...parts.values()].sort(
     (a, b) => Number(b.backend.isLocal) - Number(a.backend.isLocal) || widthOf(a) - widthOf(b),
@@ -83,9 +96,9 @@ function partsOf(charges: readonly Charge[], backends: readonly Backend[]): Part
 }
 
 /** Who shares a key is not known; the one that is allowed the most is taken to be shared by the most. */
-function widthOf({ charges }: Part): number {
+function widthOf({ asked }: Part): number {
   return Math.max(
-    ...charges.map(({ key, quota }) =>
+    ...asked.map(({ key, quota }) =>
       key === 'global' ? Number.POSITIVE_INFINITY : limitOf(quota),
     ),
   );
@@ -152,6 +165,15 @@ function assemble(charges: readonly Charge[], parts: readonly Part[]): AcrossAns
       stores[index] = part.stores[position];
     }
   }
-  const degraded = parts.find((part) => part.degraded !== undefined)?.degraded;
-  return { charges: met, decisions, stores, degraded };
+  return { charges: met, decisions, stores, degraded: degradedOf(parts) };
+}
+
+function degradedOf(parts: readonly Part[]): Degraded | undefined {
+  const error = parts.find((part) => part.degraded !== undefined)?.degraded?.error;
+  if (error === undefined) return undefined;
+  const rules: (StoreErrorRule | undefined)[] = [];
+  for (const { indexes, degraded } of parts) {
+    for (const [position, index] of indexes.entries()) rules[index] = degraded?.rules[position];
+  }
+  return { rule: strictest(rules.filter((rule) => rule !== undefined)), error, rules };
 }

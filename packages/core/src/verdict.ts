@@ -8,8 +8,10 @@ export type StoreErrorRule = 'local' | 'allow' | 'deny';
 
 /** Why a verdict is not its store's own. */
 export interface Degraded {
-  /** The strictest rule that decided in the store's place. */
+  /** The strictest rule that decided in a store's place. */
   readonly rule: StoreErrorRule;
+  /** The rule that stood in for each decision; `undefined` for one that its store made. */
+  readonly rules: readonly (StoreErrorRule | undefined)[];
   /** `FLOODGATE_STORE_FAILED`; its `cause` is what the store threw. */
   readonly error: FloodgateError;
 }
@@ -21,6 +23,8 @@ export interface PolicyDecision extends Decision {
   readonly cost: number;
   /** Whether the policy only watches: its denial denies nothing. */
   readonly advisory: boolean;
+  /** The rule that decided because the policy's store failed; else `undefined`. */
+  readonly degraded: StoreErrorRule | undefined;
 }
 
 /** Where the charges of a verdict were taken, for settling them there. */
@@ -68,7 +72,8 @@ export class Verdict {
     if (this.#decisions === undefined) {
       this.#decisions = this.#answers.map((decision, index) => {
         const { policy, key, cost, advisory = false } = this.#charges[index] as Charge;
-        return { policy, key, cost, advisory, ...decision };
+        const degraded = this.degraded?.rules[index];
+        return { policy, key, cost, advisory, degraded, ...decision };
       });
     }
     return this.#decisions;

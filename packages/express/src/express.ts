@@ -3,10 +3,13 @@ import {
   HttpLimiter,
   type HttpLimiterOptions,
   handleOf,
+  headerOf,
   isPromise,
   type LimiterHandle,
   type Outcome,
+  onResponseClose,
   type RequestView,
+  toError,
   type Verdict,
 } from '@floodgate/http';
 import type { NextFunction, Request, Response } from 'express';
@@ -47,25 +50,22 @@ type Next = (error?: unknown) => void;
  */
 export function rateLimit(options: RateLimitOptions): RateLimitMiddleware {
   const limiter = new HttpLimiter<Request, DenialHandler>(options);
-
   function rateLimiter(request: IncomingMessage, response: ServerResponse, next: Next): void {
     const exchange = new Exchange(request as Request, response as Response, next);
+    let mayGoOn = false;
     try {
       const outcome = limiter.decide(exchange);
       if (isPromise(outcome)) {
-        outcome
-          .then((later) => exchange.answer(later, limiter.handler))
-          .then((mayGoOn) => mayGoOn && next(), next);
-        return;
+        const answered = outcome.then((later) => exchange.answer(later, limiter.handler));
+        answered.then((may) => may && next(), exchange.fail);
+      } else {
+        mayGoOn = exchange.answer(outcome, limiter.handler);
       }
-      if (!exchange.answer(outcome, limiter.handler)) return;
     } catch (error) {
-      next(error);
-      return;
+      exchange.fail(error);
     }
-    next();
+    if (mayGoOn) next();
   }
-
   return Object.assign(rateLimiter, handleOf(limiter));
 }
 
@@ -81,6 +81,8 @@ class Exchange implements RequestView<Request> {
     this.#response = response;
     this.#next = next;
   }
+
+  readonly fail = (error: unknown): void => this.#next(toError(error));
 
   get method(): string {
     return this.request.method;
@@ -116,13 +118,11 @@ class Exchange implements RequestView<Request> {
   }
 
   header(name: string): string | undefined {
-    const value = this.request.headers[name];
-    return Array.isArray(value) ? value.join(', ') : value;
+    return headerOf(this.request, name);
   }
 
   onClose(listener: () => void): () => void {
-    this.#response.once('close', listener);
-    return () => this.#response.off('close', listener);
+    return onResponseClose(this.#response, listener);
   }
 
   /** Sets headers and answers a denial; true where the request may go on. */
@@ -132,13 +132,13 @@ class Exchange implements RequestView<Request> {
     const response = this.#response;
     this.request.rateLimit = outcome.verdict;
     // A hook may have answered already.
+    if (response.writableEnded) return false;
     if (response.headersSent) return outcome.action === 'pass';
     for (const [name, value] of outcome.headers) response.setHeader(name, value);
     if (outcome.action === 'pass') return true;
-
     response.statusCode = outcome.status;
     const answered = handler?.(this.request, response, this.#next);
-    if (isPromise(answered)) answered.then(undefined, this.#next);
+    if (isPromise(answered)) answered.then(undefined, this.fail);
     if (outcome.body !== undefined) {
       response.setHeader('Content-Type', outcome.body.contentType);
       response.setHeader('Content-Length', Buffer.byteLength(outcome.body.text));

@@ -1,9 +1,31 @@
 // The middleware
+export {
+  type DenialHandler,
+  rateLimit,
+  type RateLimitMiddleware,
+  type RateLimitOptions,
+} from './express.ts';
+export type { Mode, PolicyOptions } from '@floodgate/http';
 
 // Quotas and stores
+export {
+  type Duration,
+  fixedWindow,
+  formatQuota,
+  leakyBucket,
+  MemoryStore,
+  type MemoryStoreOptions,
+  parseQuota,
+  type Quota,
+  type QuotaInput,
+  slidingWindowCounter,
+  slidingWindowLog,
+  type Store,
+  type StoreErrorRule,
+  tokenBucket,
+} from '@floodgate/http';
+
 // Keys
-// Limits outside of a request
-// What hooks and errors give
 export {
   byApiKey,
   byHeader,
@@ -11,42 +33,25 @@ export {
   byRoute,
   byUser,
   combine,
-  type Duration,
-  ERROR_CODES,
-  type ErrorCode,
-  FloodgateError,
-  type FloodgateEvent,
-  fixedWindow,
-  formatQuota,
   fromAddresses,
   global,
-  HttpLimiter,
   type KeyFunction,
   type KeyKind,
   type KeyOption,
   type KeyResolver,
   keys,
-  type LimiterHandle,
-  leakyBucket,
-  MemoryStore,
-  type MemoryStoreOptions,
-  type Mode,
-  type PolicyDecision,
-  type PolicyOptions,
-  parseQuota,
-  type Quota,
-  type QuotaInput,
-  type Store,
-  type StoreErrorRule,
-  slidingWindowCounter,
-  slidingWindowLog,
-  tokenBucket,
   type UserId,
+} from '@floodgate/http';
+
+// Limits outside of a request
+export { HttpLimiter, type LimiterHandle } from '@floodgate/http';
+
+// What hooks and errors give
+export {
+  ERROR_CODES,
+  type ErrorCode,
+  FloodgateError,
+  type FloodgateEvent,
+  type PolicyDecision,
   type Verdict,
 } from '@floodgate/http';
-export {
-  type DenialHandler,
-  type RateLimitMiddleware,
-  type RateLimitOptions,
-  rateLimit,
-} from './express.ts';

@@ -1,5 +1,5 @@
 import { isIPv6 } from 'node:net';
-import { invalid } from '@floodgate/core';
+import { invalid } from '@floodgate/core/internal';
 import ipaddr from 'ipaddr.js';
 
 /** How many leading bits of an IPv6 address count, unless told otherwise: what one site is commonly given. */
@@ -26,7 +26,7 @@ export function canonicalAddress(
   if (ipv4Number(bare) !== undefined) return bare;
   const address = parseIpv6(bare);
   if (address === undefined) return undefined;
-  if (address.isIPv4MappedAddress()) return address.toIPv4Address().toString();
+  if (isMapped(address)) return address.toIPv4Address().toString();
   if (ipv6Prefix === 128) return address.toRFC5952String();
   return `${networkOf(address, ipv6Prefix).toRFC5952String()}/${ipv6Prefix}`;
 }
@@ -99,7 +99,7 @@ function ipv4Range(number: number, prefix: number): Range | undefined {
 
 function ipv6Range(network: ipaddr.IPv6 | undefined, prefix: number): Range | undefined {
   if (network === undefined || prefix > 128) return undefined;
-  if (prefix >= 96 && network.isIPv4MappedAddress()) {
+  if (prefix >= 96 && isMapped(network)) {
     const ipv4 = ipv4Number(network.toIPv4Address().toString());
     return ipv4 === undefined ? undefined : ipv4Range(ipv4, prefix - 96);
   }
@@ -133,13 +133,29 @@ function ipv4Number(text: string): number | undefined {
 
 /** `192.0.2.1:80` and `[2001:db8::1]:80` without their ports, `[2001:db8::1]` without its brackets. */
 function withoutPort(text: string): string {
-  return /^\[([^[\]]*)\](?::\d+)?$/.exec(text)?.[1] ?? /^([^:]*):\d+$/.exec(text)?.[1] ?? text;
+  if (text.startsWith('[')) return /^\[([^\]]*)\](?::\d+)?$/.exec(text)?.[1] ?? text;
+  // More than one colon is an IPv6 address, which has no port unless it has brackets.
+  const hasOneColon = text.includes(':') && text.indexOf(':') === text.lastIndexOf(':');
+  return hasOneColon ? text.replace(/:\d+$/, '') : text;
 }
 
 function parseIpv6(text: string): ipaddr.IPv6 | undefined {
   // The parser is more lenient than the standard in what it takes for an embedded IPv4 address.
   if (!isIPv6(text)) return undefined;
-  return ipaddr.IPv6.parse(text.split('%', 1)[0] as string);
+  const bare = text.includes('%') ? text.slice(0, text.indexOf('%')) : text;
+  return ipaddr.IPv6.parse(bare.includes('.') ? withoutDots(bare) : bare);
+}
+
+/** The same address, its last 32 bits in hexadecimal: `::1.2.3.4` is `::102:304`, not `::ffff:1.2.3.4`. */
+function withoutDots(text: string): string {
+  const start = text.lastIndexOf(':') + 1;
+  const number = ipv4Number(text.slice(start)) ?? 0;
+  return `${text.slice(0, start)}${(number >>> 16).toString(16)}:${(number & 0xffff).toString(16)}`;
+}
+
+/** Whether it is an IPv4 address in IPv6 clothes, `::ffff:0:0/96`. Faster than to ask for all kinds of ranges. */
+function isMapped({ parts }: ipaddr.IPv6): boolean {
+  return parts[5] === 0xffff && parts.slice(0, 5).every((part) => part === 0);
 }
 
 function networkOf(address: ipaddr.IPv6, prefix: number): ipaddr.IPv6 {

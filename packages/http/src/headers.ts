@@ -1,4 +1,5 @@
-import { type Decision, fillTimeOf, type Quota } from '@floodgate/core';
+import type { Decision, Quota } from '@floodgate/core';
+import { fillTimeOf } from '@floodgate/core';
 
 export type Header = readonly [name: string, value: string];
 

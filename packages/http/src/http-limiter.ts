@@ -1,20 +1,26 @@
 import {
   type ChargeRequest,
   type Clock,
-  callHook,
   type Duration,
   FloodgateError,
   type FloodgateEvent,
-  invalid,
   type PolicyDecision,
   type Quota,
   type RateLimiter,
-  reportEvent,
   type Store,
   type Subject,
   type Verdict,
 } from '@floodgate/core';
-import { isPromise, runSteps, type Steps, wait } from './answers.ts';
+import {
+  callHook,
+  invalid,
+  isPromise,
+  messageOf,
+  reportEvent,
+  runSteps,
+  type Steps,
+  wait,
+} from '@floodgate/core/internal';
 import { overLimit, unavailable } from './denial.ts';
 import { type Header, legacyHeaders } from './headers.ts';
 import { kindOf } from './keys.ts';
@@ -27,6 +33,7 @@ import {
   type RequestCharges,
   rateLimiterOf,
   readBoolean,
+  readText,
 } from './policies.ts';
 import { readPolicies } from './read-options.ts';
 import { isPreflight, type RequestView } from './request-view.ts';
@@ -115,7 +122,12 @@ export class HttpLimiter<Request = unknown, Handler extends AnyFunction = AnyFun
 
   *#decide(view: RequestView<Request>): Steps<Outcome | undefined> {
     try {
-      const charges = yield* this.#chargesOf(view);
+      const { skip, countPreflight = false } = this.#options;
+      if (!countPreflight && isPreflight(view)) return undefined;
+      if (skip !== undefined && readBoolean(yield* wait(skip(view.request)), 'skip')) {
+        return undefined;
+      }
+      const charges = yield* chargesOf(view, this.#policies, this.#warnings);
       return charges.charges.length === 0 ? undefined : yield* this.#meet(charges, view);
     } catch (error) {
       // A closed connection has no address any more: nobody is there to be told.
@@ -126,15 +138,6 @@ export class HttpLimiter<Request = unknown, Handler extends AnyFunction = AnyFun
     }
   }
 
-  *#chargesOf(view: RequestView<Request>): Steps<RequestCharges> {
-    const { skip, countPreflight = false } = this.#options;
-    if (!countPreflight && isPreflight(view)) return NO_CHARGES;
-    if (skip !== undefined && readBoolean(yield* wait(skip(view.request)), 'skip')) {
-      return NO_CHARGES;
-    }
-    return yield* chargesOf(view, this.#policies, this.#warnings);
-  }
-
   *#meet(charges: RequestCharges, view: RequestView<Request>): Steps<Outcome> {
     let answer: unknown = this.#limiter.take(charges.charges);
     if (isPromise(answer)) answer = yield answer;
@@ -142,10 +145,17 @@ export class HttpLimiter<Request = unknown, Handler extends AnyFunction = AnyFun
     this.#tell(verdict, view.request);
 
     if (!verdict.allowed) {
-      if (this.#isUnavailable(verdict)) return unavailable(verdict, this.handler !== undefined);
-      const shown = verdict.decisions.filter((decision) => this.#isShown(decision, verdict));
-      const headers = this.#headersOf(verdict, charges);
-      return yield* overLimit(verdict, shown, headers, view.request, this.#options);
+      const hasBody = this.handler === undefined;
+      if (this.#isUnavailable(verdict)) return unavailable(verdict, hasBody);
+      const { message, statusCode = 429 } = this.#options;
+      return overLimit(verdict, this.#shownOf(verdict), this.#headersOf(verdict, charges), {
+        statusCode,
+        hasBody,
+        message:
+          message === undefined || !hasBody
+            ? undefined
+            : readText(yield* wait(message(verdict, view.request)), 'message'),
+      });
     }
     const { delayMs } = verdict;
     if (delayMs > 0 && !(yield waitForTurn(view, this.#clockOf(verdict), delayMs))) return GONE;
@@ -155,24 +165,23 @@ export class HttpLimiter<Request = unknown, Handler extends AnyFunction = AnyFun
   #headersOf(verdict: Verdict, { quotas }: RequestCharges): readonly Header[] {
     if (this.#options.headers === false) return NO_HEADERS;
     const { decisions, tightest } = verdict;
-    if (!this.#isShown(tightest, verdict)) return NO_HEADERS;
+    if (!this.#isShown(tightest)) return NO_HEADERS;
     return legacyHeaders(tightest, quotas[decisions.indexOf(tightest)] as Quota);
   }
 
+  #shownOf(verdict: Verdict): readonly PolicyDecision[] {
+    return verdict.decisions.filter((decision) => this.#isShown(decision));
+  }
+
   /** Whether the client may see a decision: not one of a policy in shadow mode, nor one that nobody counted. */
-  #isShown({ policy, advisory }: PolicyDecision, { degraded }: Verdict): boolean {
-    return !advisory && (degraded === undefined || this.#policy(policy).onStoreError !== 'allow');
+  #isShown({ advisory, degraded }: PolicyDecision): boolean {
+    return !advisory && degraded !== 'allow';
   }
 
   /** Whether a request is denied because a store failed, and not for what its client has used. */
-  #isUnavailable({ degraded, decisions }: Verdict): boolean {
-    return (
-      degraded?.rule === 'deny' &&
-      decisions.some(
-        ({ policy, allowed, advisory }) =>
-          !allowed && !advisory && this.#policy(policy).onStoreError === 'deny',
-      )
-    );
+  #isUnavailable({ decisions }: Verdict): boolean {
+    const denying = decisions.filter(({ allowed, advisory }) => !allowed && !advisory);
+    return denying.every(({ degraded }) => degraded === 'deny');
   }
 
   /** The clock by which the longest delay was given. */
@@ -187,7 +196,7 @@ export class HttpLimiter<Request = unknown, Handler extends AnyFunction = AnyFun
     callHook(
       () => onVerdict(verdict, request),
       (error) => {
-        const message = `onVerdict threw: ${String(error)}`;
+        const message = `onVerdict threw: ${messageOf(error)}`;
         this.#report({ code: 'warning', message, error }, request);
       },
     );
@@ -221,7 +230,6 @@ export class HttpLimiter<Request = unknown, Handler extends AnyFunction = AnyFun
 
 const GONE: Outcome = { action: 'drop' };
 const NO_HEADERS: readonly Header[] = [];
-const NO_CHARGES: RequestCharges = { charges: [], quotas: [] };
 
 function isNoKey(error: unknown): boolean {
   return (error as Partial<FloodgateError> | undefined)?.code === 'FLOODGATE_NO_KEY';

@@ -1,43 +1,10 @@
-// The limiter, and what an adapter needs of it
-
-// What options are made of, from @floodgate/core
-export {
-  type ChargeRequest,
-  type Clock,
-  type Duration,
-  ERROR_CODES,
-  type ErrorCode,
-  FloodgateError,
-  type FloodgateEvent,
-  fixedWindow,
-  formatQuota,
-  leakyBucket,
-  MemoryStore,
-  type MemoryStoreOptions,
-  type PolicyDecision,
-  parseQuota,
-  type Quota,
-  type QuotaInput,
-  type Store,
-  type StoreErrorRule,
-  slidingWindowCounter,
-  slidingWindowLog,
-  tokenBucket,
-  type Verdict,
-} from '@floodgate/core';
-// Options
-export { fromAddresses, type HasAddress } from './addresses.ts';
-export type { Answer } from './answers.ts';
-export { isPromise } from './answers.ts';
-export type { JsonBody } from './body.ts';
-export type { Header } from './headers.ts';
+// The limiter
 export { HttpLimiter } from './http-limiter.ts';
+export type { LimiterHandle } from './limiter-handle.ts';
+export type { HttpLimiterOptions, Mode, PolicyOptions } from './options.ts';
+
 // Keys
 export { type KeyKind, keys, type UserId } from './keys.ts';
-export { handleOf, type LimiterHandle } from './limiter-handle.ts';
-export type { HttpLimiterOptions, Mode, PolicyOptions } from './options.ts';
-export type { Denial, Gone, Outcome, Pass } from './outcome.ts';
-export type { RequestView } from './request-view.ts';
 export {
   type ApiKeyOptions,
   byApiKey,
@@ -53,3 +20,38 @@ export {
   type KeyResolver,
   type KeySource,
 } from './resolvers.ts';
+export { fromAddresses, type HasAddress } from './addresses.ts';
+
+// What an adapter needs
+export { headerOf, onResponseClose, type RequestView } from './request-view.ts';
+export type { Denial, Gone, Outcome, Pass } from './outcome.ts';
+export type { Header } from './headers.ts';
+export type { JsonBody } from './body.ts';
+export { handleOf } from './limiter-handle.ts';
+export { type Awaitable, isPromise, toError } from '@floodgate/core/internal';
+
+// What options are made of, and what hooks are given
+export {
+  type ChargeRequest,
+  type Clock,
+  type Duration,
+  ERROR_CODES,
+  type ErrorCode,
+  fixedWindow,
+  FloodgateError,
+  type FloodgateEvent,
+  formatQuota,
+  leakyBucket,
+  MemoryStore,
+  type MemoryStoreOptions,
+  parseQuota,
+  type PolicyDecision,
+  type Quota,
+  type QuotaInput,
+  slidingWindowCounter,
+  slidingWindowLog,
+  type Store,
+  type StoreErrorRule,
+  tokenBucket,
+  type Verdict,
+} from '@floodgate/core';

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { invalid } from '@floodgate/core';
+import { invalid } from '@floodgate/core/internal';
 import { canonicalAddress, IPV6_PREFIX } from './addresses.ts';
 
 /**

@@ -6,7 +6,7 @@ import type {
   StoreErrorRule,
   Verdict,
 } from '@floodgate/core';
-import type { Answer } from './answers.ts';
+import type { Awaitable } from '@floodgate/core/internal';
 import type { KeyOption } from './resolvers.ts';
 
 /**
@@ -21,9 +21,9 @@ export interface SharedOptions<Request> {
   /** Whose quota a request uses: one resolver or several, the first that finds something wins. @default byIp() */
   readonly key?: KeyOption<Request>;
   /** Units that a request uses: a whole number, 0 or more. @default 1 */
-  readonly cost?: number | ((request: Request) => Answer<number>);
+  readonly cost?: number | ((request: Request) => Awaitable<number>);
   /** @default 'enforce' */
-  readonly mode?: Mode | ((request: Request) => Answer<Mode>);
+  readonly mode?: Mode | ((request: Request) => Awaitable<Mode>);
   /** Where counts live. @default a MemoryStore of the limiter's own */
   readonly store?: Store;
   /**
@@ -39,18 +39,18 @@ export interface SharedOptions<Request> {
 export interface PolicyOptions<Request = unknown> extends SharedOptions<Request> {
   /** Its name in headers, bodies, hooks and stores; no two differ in nothing but case. */
   readonly name: string;
-  readonly quota: QuotaInput | ((request: Request) => Answer<QuotaInput>);
+  readonly quota: QuotaInput | ((request: Request) => Awaitable<QuotaInput>);
   /** Whether the policy applies to a request. @default to all */
-  readonly when?: (request: Request) => Answer<boolean>;
+  readonly when?: (request: Request) => Awaitable<boolean>;
 }
 
 interface CommonOptions<Request, Handler> extends SharedOptions<Request> {
   /** Requests that are not limited, not counted and get no headers. `fromAddresses` makes one. */
-  readonly skip?: (request: Request) => Answer<boolean>;
+  readonly skip?: (request: Request) => Awaitable<boolean>;
   /** `X-RateLimit-Limit`, `-Remaining` and `-Reset` on every response that was counted. @default 'legacy' */
   readonly headers?: 'legacy' | false;
   /** What the body of a denial says. @default such as 'Rate limit exceeded. Try again in 30 seconds.' */
-  readonly message?: (verdict: Verdict, request: Request) => Answer<string>;
+  readonly message?: (verdict: Verdict, request: Request) => Awaitable<string>;
   /** The status of a denial. @default 429 */
   readonly statusCode?: number;
   /** A function of the framework's own that answers a denied request, whose status and headers are set, instead. */
@@ -67,7 +67,7 @@ interface CommonOptions<Request, Handler> extends SharedOptions<Request> {
 
 /** One policy: `limit` units in a `window`, by a sliding window counter. */
 export interface ShorthandOptions<Request> {
-  readonly limit: number | ((request: Request) => Answer<number>);
+  readonly limit: number | ((request: Request) => Awaitable<number>);
   readonly window: Duration;
   /** The policy's name. @default 'default' */
   readonly name?: string;
@@ -77,7 +77,7 @@ export interface ShorthandOptions<Request> {
 
 /** One policy with a quota of any algorithm. */
 interface QuotaOptions<Request> {
-  readonly quota: QuotaInput | ((request: Request) => Answer<QuotaInput>);
+  readonly quota: QuotaInput | ((request: Request) => Awaitable<QuotaInput>);
   /** The policy's name. @default 'default' */
   readonly name?: string;
   readonly limit?: never;

@@ -1,14 +1,13 @@
 import {
   type ChargeRequest,
   FloodgateError,
-  invalid,
   type Quota,
   RateLimiter,
   type Store,
   type StoreErrorRule,
   slidingWindowCounter,
 } from '@floodgate/core';
-import { type Answer, isPromise, type Steps, wait } from './answers.ts';
+import { type Awaitable, invalid, isPromise, type Steps, wait } from '@floodgate/core/internal';
 import type { AnyFunction, HttpLimiterOptions, Mode } from './options.ts';
 import type { RequestView } from './request-view.ts';
 import type { KeyResolver } from './resolvers.ts';
@@ -17,11 +16,11 @@ import type { Warnings } from './warnings.ts';
 /** One policy of an HTTP limiter: what its options say, checked. */
 export interface HttpPolicy<Request> {
   readonly name: string;
-  readonly quota: Quota | ((request: Request) => Answer<Quota>);
+  readonly quota: Quota | ((request: Request) => Awaitable<Quota>);
   readonly resolvers: readonly KeyResolver<Request>[];
-  readonly cost: number | ((request: Request) => Answer<number>);
-  readonly mode: Mode | ((request: Request) => Answer<Mode>);
-  readonly when: ((request: Request) => Answer<boolean>) | undefined;
+  readonly cost: number | ((request: Request) => Awaitable<number>);
+  readonly mode: Mode | ((request: Request) => Awaitable<Mode>);
+  readonly when: ((request: Request) => Awaitable<boolean>) | undefined;
   readonly store: Store | undefined;
   readonly onStoreError: StoreErrorRule;
 }
@@ -73,13 +72,19 @@ export function rateLimiterOf<Request>(
       name,
       quota: typeof quota === 'function' ? NO_QUOTA : quota,
       onStoreError,
-      ...(store && { store }),
+      ...(store !== undefined && { store }),
     })),
-    ...(store && { store }),
+    ...(store !== undefined && { store }),
     ...(onStoreError && { onStoreError }),
     ...(instances !== undefined && { instances }),
     ...(onEvent && { onEvent }),
   });
+}
+
+/** What an option's function says to the client. */
+export function readText(answer: unknown, option: string): string {
+  if (typeof answer === 'string') return answer;
+  throw invalid(CODE, option, 'a function that answers a text', answer);
 }
 
 /** Whether an option's function said yes. Only true and false will do: a forgotten `return` must not lift a limit. */
@@ -149,7 +154,7 @@ function* keyOf<Request>(
 }
 
 function* askOnce<Request, T>(
-  ask: (request: Request) => Answer<T>,
+  ask: (request: Request) => Awaitable<T>,
   request: Request,
   asked: Asked,
 ): Steps<T> {

@@ -1,14 +1,11 @@
 import {
-  checkOptions,
   FloodgateError,
-  invalid,
   type Quota,
   type QuotaInput,
   slidingWindowCounter,
-  toMilliseconds,
   toQuota,
 } from '@floodgate/core';
-import { whenAnswered } from './answers.ts';
+import { andThen, checkOptions, invalid, toMilliseconds } from '@floodgate/core/internal';
 import type {
   HttpLimiterOptions,
   Mode,
@@ -183,7 +180,7 @@ function readQuota<Request>(options: HttpLimiterOptions<Request>): HttpPolicy<Re
   // Each request has a quota of its own: none sees the limit of another.
   const quotaOf = (answer: number): Quota =>
     slidingWindowCounter({ limit: answer, window: windowMs });
-  return (request) => whenAnswered(limit(request), quotaOf);
+  return (request) => andThen(limit(request), quotaOf);
 }
 
 function readQuotaOption<Request>(
@@ -192,7 +189,7 @@ function readQuotaOption<Request>(
 ): HttpPolicy<Request>['quota'] {
   if (typeof quota !== 'function') return toQuota(quota, option);
   const quotaOf = (answer: QuotaInput): Quota => toQuota(answer, option);
-  return (request) => whenAnswered(quota(request), quotaOf);
+  return (request) => andThen(quota(request), quotaOf);
 }
 
 function readName(name: unknown, option: string): string {

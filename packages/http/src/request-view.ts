@@ -1,3 +1,5 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+
 /** What the limiter asks about one request. An adapter answers it from its framework, and decides nothing. */
 export interface RequestView<Request> {
   /** The framework's own request, for the functions in the options. */
@@ -26,4 +28,28 @@ export function isPreflight<Request>(view: RequestView<Request>): boolean {
     view.header('origin') !== undefined &&
     view.header('access-control-request-method') !== undefined
   );
+}
+
+/** What `header` comes to with Node.js's own request. */
+export function headerOf({ headers }: IncomingMessage, name: string): string | undefined {
+  // The headers are an object like any other: `constructor` is in all of them.
+  const value = Object.hasOwn(headers, name) ? headers[name] : undefined;
+  return Array.isArray(value) ? value.join(', ') : value;
+}
+
+/** What `onClose` comes to with Node.js's own response. */
+export function onResponseClose(response: ServerResponse, listener: () => void): () => void {
+  const { socket } = response.req;
+  const stop = (): void => {
+    response.off('close', closed);
+    socket.off('close', closed);
+  };
+  const closed = (): void => {
+    stop();
+    listener();
+  };
+  response.on('close', closed);
+  // A response that waits behind others on its connection says nothing when that closes.
+  socket.on('close', closed);
+  return stop;
 }

@@ -1,6 +1,13 @@
-import { checkOptions, invalid } from '@floodgate/core';
+import {
+  type Awaitable,
+  andThen,
+  checkOptions,
+  invalid,
+  isPromise,
+  runSteps,
+  type Steps,
+} from '@floodgate/core/internal';
 import { IPV6_PREFIX } from './addresses.ts';
-import { type Answer, isPromise, runSteps, type Steps, whenAnswered } from './answers.ts';
 import {
   addressKey,
   apiKeyKey,
@@ -35,7 +42,7 @@ export interface KeyResolver<Request = unknown> {
  */
 export type KeyFunction<Request = unknown> = (
   request: Request,
-) => Answer<UserId | null | undefined>;
+) => Awaitable<UserId | null | undefined>;
 
 export type KeySource<Request = unknown> = KeyResolver<Request> | KeyFunction<Request>;
 
@@ -44,7 +51,7 @@ export type KeyOption<Request = unknown> = KeySource<Request> | readonly KeySour
 
 /** By the user that `find` answers; there is none for `undefined`, `null`, `false` and `''`. */
 export function byUser<Request>(
-  find: (request: Request) => Answer<UserId | false | null | undefined>,
+  find: (request: Request) => Awaitable<UserId | false | null | undefined>,
 ): KeyResolver<Request> {
   if (typeof find !== 'function') {
     throw invalid('FLOODGATE_INVALID_OPTION', 'byUser', 'given a function of the request', find);
@@ -53,7 +60,7 @@ export function byUser<Request>(
     kinds: ['user'],
     readsUser: true,
     readsAddress: false,
-    find: (view) => whenAnswered(find(view.request), (id) => userKey(id, 'byUser')),
+    find: (view) => andThen(find(view.request), (id) => userKey(id, 'byUser')),
   };
 }
 
@@ -88,7 +95,7 @@ export interface IpOptions<Request = unknown> {
    *
    * @default the framework's, by its proxy settings
    */
-  readonly from?: (request: Request) => Answer<string | null | undefined>;
+  readonly from?: (request: Request) => Awaitable<string | null | undefined>;
 }
 
 /** By the client's address. */
@@ -111,7 +118,7 @@ export function byIp<Request = unknown>(options: IpOptions<Request> = {}): KeyRe
     ...NEUTRAL,
     kinds: ['ip'],
     find: (view) =>
-      whenAnswered(from(view.request), (address) => {
+      andThen(from(view.request), (address) => {
         if (address === undefined || address === null) return undefined;
         if (typeof address === 'string') return addressKey(address, ipv6Prefix);
         throw invalid('FLOODGATE_INVALID_OPTION', 'byIp', 'given an address as a text', address);
@@ -187,7 +194,7 @@ function byFunction<Request>(find: KeyFunction<Request>, option: string): KeyRes
   return {
     ...NEUTRAL,
     kinds: ['custom'],
-    find: (view) => whenAnswered(find(view.request), (value) => customKey(value, option)),
+    find: (view) => andThen(find(view.request), (value) => customKey(value, option)),
   };
 }
 

@@ -1,4 +1,5 @@
-import { type Clock, sleep } from '@floodgate/core';
+import type { Clock } from '@floodgate/core';
+import { sleep } from '@floodgate/core/internal';
 import type { RequestView } from './request-view.ts';
 
 /**

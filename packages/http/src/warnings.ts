@@ -1,5 +1,5 @@
 import type { FloodgateEvent } from '@floodgate/core';
-import { isPromise } from './answers.ts';
+import { isPromise, messageOf } from '@floodgate/core/internal';
 import type { RequestView } from './request-view.ts';
 import type { KeyResolver } from './resolvers.ts';
 
@@ -53,7 +53,7 @@ export class Warnings<Request> {
 
   /** What is in shadow mode, `who`, met an error that would else have been the request's. */
   shadowFailed(who: string, error: unknown, request: Request): void {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     const message = `${who} is in shadow mode, and let a request be that it would have failed: ${reason}`;
     this.#once(who, { code: 'warning', message, error }, request);
   }

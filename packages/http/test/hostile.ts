@@ -2,7 +2,7 @@ import fc from 'fast-check';
 
 /** Any JavaScript string, halves of characters included. */
 export const anyText: fc.Arbitrary<string> = fc
-  .array(fc.integer({ min: 0, max: 0xffff }), { minLength: 1, maxLength: 100 })
+  .array(fc.integer({ min: 0, max: 0xffff }), { minLength: 1, maxLength: 100, size: 'max' })
   .map((units) => String.fromCharCode(...units));
 
 /** Texts made of what keys, stores and encodings give a meaning to. */
@@ -24,7 +24,7 @@ export const hostileText: fc.Arbitrary<string> = fc.oneof(
         '\udfff',
         '\u{1f600}',
       ),
-      { minLength: 1, maxLength: 12 },
+      { minLength: 1, maxLength: 12, size: 'max' },
     )
     .map((parts) => parts.join('')),
   anyText,

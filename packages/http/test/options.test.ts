@@ -35,6 +35,7 @@ describe('options that are wrong are refused when the limiter is made', () => {
     ['a policy without a quota', { policies: [{ name: 'a' }] }, /policies\[0\]\.quota/],
     ['two of one name', { policies: [policy, policy] }, /policies\[1\]\.name.*different/],
     ['two that differ in case', { policies: [policy, { ...policy, name: 'A' }] }, /policies\[1\]/],
+    ['the other way round', { policies: [{ ...policy, name: 'A' }, policy] }, /policies\[1\]/],
     [
       'a policy with skip',
       { policies: [{ ...policy, skip: () => true }] },

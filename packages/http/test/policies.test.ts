@@ -101,7 +101,7 @@ describe('a policy', () => {
     ]);
   });
 
-  test('in shadow mode alone lets no error reach a request', () => {
+  test('in shadow mode alone lets no error reach a request', async () => {
     const fail = (): never => {
       throw new Error('Told to fail');
     };
@@ -114,6 +114,15 @@ describe('a policy', () => {
     });
     expect([1, 2].map(() => limiter.decide(new TestView()))).toEqual([undefined, undefined]);
     expect(events.map(({ message }) => message)).toEqual([expect.stringMatching(/Told to fail$/)]);
+
+    const rejecting = new HttpLimiter<TestRequest>({
+      ...limit,
+      mode: async ({ user }) => (user === 'enforced' ? 'enforce' : 'shadow'),
+      key: async () => fail(),
+      onEvent: () => {},
+    });
+    await expect(rejecting.decide(new TestView())).resolves.toBeUndefined();
+    await expect(rejecting.decide(new TestView({ user: 'enforced' }))).rejects.toThrow(/Told/);
 
     const closed = new HttpLimiter<TestRequest>({ ...limit, mode: 'shadow', onEvent: () => {} });
     closed.close();

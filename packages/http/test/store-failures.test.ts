@@ -52,6 +52,12 @@ describe('a store that fails', () => {
     });
   });
 
+  test("does not make a denial of the store's own a failure", () => {
+    const limiter = new HttpLimiter<TestRequest>({ ...limit, onStoreError: 'deny' });
+    const outcomes = [1, 2, 3].map(() => limiter.decide(new TestView()));
+    expect(outcomes.map(status)).toEqual([undefined, undefined, 429]);
+  });
+
   test("hides only what was not counted, and denies only where the policy's rule says so", () => {
     const store = new FailingStore(new MemoryStore(), { remote: false });
     const make = (rule: 'allow' | 'deny', mode: 'enforce' | 'shadow'): HttpLimiter<TestRequest> =>

@@ -1,7 +1,7 @@
 /**
  * The times and costs of admitted charges, oldest first: a value. Adding makes a new one that shares the ring of
- * entries with the old one and writes only where the old one does not look, so that a charge that its group takes
- * back leaves no trace, and adding costs O(1).
+ * entries with the old one and writes only where the old one does not look, so that a charge whose group is denied leaves
+ * no trace. Adding costs O(1), on average: now and then the entries move to a larger ring.
  */
 export class ChargeLog {
   static readonly empty: ChargeLog = new ChargeLog([], 0, 0);
@@ -21,13 +21,6 @@ export class ChargeLog {
     return this.#count;
   }
 
-  /** The units of all its charges. O(n). */
-  get units(): number {
-    let units = 0;
-    for (let i = 0; i < this.#count; i += 1) units += this.costAt(i);
-    return units;
-  }
-
   timeAt(index: number): number {
     return this.#ring[this.#at(index)] as number;
   }
@@ -38,40 +31,46 @@ export class ChargeLog {
 
   /** The log without its oldest `dropped` charges, with one more charge at its end. */
   add(dropped: number, atMs: number, cost: number): ChargeLog {
-    const count = this.#count - dropped;
-    if (this.#count * 2 >= this.#ring.length) return this.#copy(dropped).add(0, atMs, cost);
+    if (this.#count * 2 === this.#ring.length) {
+      return ChargeLog.#from(this.#entries(dropped)).add(0, atMs, cost);
+    }
     const end = this.#at(this.#count);
     this.#ring[end] = atMs;
     this.#ring[end + 1] = cost;
-    return new ChargeLog(this.#ring, this.#at(dropped), count + 1);
+    return new ChargeLog(this.#ring, this.#at(dropped), this.#count - dropped + 1);
   }
 
-  /** The log with up to `cost` units of the charges made at `atMs` taken out; itself where there are none. */
-  without(atMs: number, cost: number): ChargeLog {
+  /** The log with up to `cost` units of the charges made at `atMs` taken out, and how many units those were. */
+  without(atMs: number, cost: number): { readonly log: ChargeLog; readonly units: number } {
+    const newest = this.#count - 1;
+    if (newest >= 0 && this.timeAt(newest) === atMs && this.costAt(newest) === cost) {
+      // What is given back is most often what was taken last: then nothing has to be copied.
+      return { log: new ChargeLog(this.#ring, this.#first, newest), units: cost };
+    }
+    const kept: number[] = [];
     let left = cost;
-    let copy: ChargeLog | undefined;
-    for (let i = this.#count - 1; i >= 0 && left > 0 && this.timeAt(i) >= atMs; i -= 1) {
+    for (let i = 0; i < this.#count; i += 1) {
       const taken = this.timeAt(i) === atMs ? Math.min(left, this.costAt(i)) : 0;
-      if (taken > 0) {
-        copy ??= this.#copy(0);
-        copy.#ring[copy.#at(i) + 1] = this.costAt(i) - taken;
-        left -= taken;
-      }
+      left -= taken;
+      if (taken < this.costAt(i)) kept.push(this.timeAt(i), this.costAt(i) - taken);
     }
-    return copy ?? this;
+    return { log: ChargeLog.#from(kept), units: cost - left };
   }
 
-  /** A copy with room for as much again. */
-  #copy(dropped: number): ChargeLog {
-    const count = this.#count - dropped;
+  /** Time and cost in turn, without the oldest `dropped`. */
+  #entries(dropped: number): number[] {
+    const entries: number[] = [];
+    for (let i = dropped; i < this.#count; i += 1) entries.push(this.timeAt(i), this.costAt(i));
+    return entries;
+  }
+
+  /** A log with a ring of its own, and room to spare: a log at its limit must not be copied at each charge. */
+  static #from(entries: readonly number[]): ChargeLog {
     let length = 8;
-    while (length <= count * 2) length *= 2;
+    while (length < entries.length * 1.25 + 4) length *= 2;
     const ring = new Array<number>(length).fill(0);
-    for (let i = 0; i < count; i += 1) {
-      ring[i * 2] = this.timeAt(dropped + i);
-      ring[i * 2 + 1] = this.costAt(dropped + i);
-    }
-    return new ChargeLog(ring, 0, count);
+    for (const [index, value] of entries.entries()) ring[index] = value;
+    return new ChargeLog(ring, 0, entries.length / 2);
   }
 
   #at(index: number): number {

@@ -17,11 +17,10 @@ export function refund(state: State, shape: Shape, cost: number, atMs: number): 
       break;
     }
     case 'sliding-window-log': {
-      const log = state.log?.without(atMs, cost);
-      if (log !== undefined && log !== state.log) {
-        state.used -= (state.log?.units ?? 0) - log.units;
-        state.log = log;
-      }
+      if (state.log === undefined) break;
+      const { log, units } = state.log.without(atMs, cost);
+      state.log = log;
+      state.used -= units;
       break;
     }
     case 'sliding-window-counter': {

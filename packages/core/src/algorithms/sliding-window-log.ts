@@ -16,7 +16,7 @@ export function slidingWindowLog(
   const atMs = Math.max(nowMs, state.atMs);
   const log = state.log ?? ChargeLog.empty;
   const expired = countExpired(log, windowMs, atMs);
-  let used = unitsInLog(state, windowMs, atMs);
+  let used = state.used - unitsOf(log, expired);
 
   const allowed = force || (cost === 0 ? limit > 0 : used + cost <= limit);
   const never = cost > limit || limit === 0;
@@ -24,10 +24,11 @@ export function slidingWindowLog(
   if (!allowed) {
     retryAfterMs = never ? Number.POSITIVE_INFINITY : waitMs();
   } else if (cost > 0) {
-    used = addUpToSafe(used, cost);
+    const after = addUpToSafe(used, cost);
     state.atMs = atMs;
-    state.used = used;
-    state.log = log.add(expired, atMs, cost);
+    state.used = after;
+    state.log = log.add(expired, atMs, after - used);
+    used = after;
   }
   return {
     allowed,
@@ -55,10 +56,14 @@ export function slidingWindowLog(
 /** The units of charges admitted in `(atMs - windowMs, atMs]`. */
 export function unitsInLog(state: Readonly<State>, windowMs: number, atMs: number): number {
   const log = state.log ?? ChargeLog.empty;
-  const expired = countExpired(log, windowMs, atMs);
-  let used = state.used;
-  for (let i = 0; i < expired; i += 1) used -= log.costAt(i);
-  return used;
+  return state.used - unitsOf(log, countExpired(log, windowMs, atMs));
+}
+
+/** The units of the oldest `count` charges. */
+function unitsOf(log: ChargeLog, count: number): number {
+  let units = 0;
+  for (let i = 0; i < count; i += 1) units += log.costAt(i);
+  return units;
 }
 
 function countExpired(log: ChargeLog, windowMs: number, atMs: number): number {
@@ -67,10 +72,7 @@ function countExpired(log: ChargeLog, windowMs: number, atMs: number): number {
   return expired;
 }
 
-/** When the newest charge that still has units leaves the window. */
+/** When the newest charge leaves the window. */
 function emptyAtMs(log: ChargeLog, windowMs: number, atMs: number): number {
-  for (let i = log.length - 1; i >= 0; i -= 1) {
-    if (log.costAt(i) > 0) return Math.max(atMs, log.timeAt(i) + windowMs);
-  }
-  return atMs;
+  return log.length === 0 ? atMs : Math.max(atMs, log.timeAt(log.length - 1) + windowMs);
 }
