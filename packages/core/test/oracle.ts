@@ -1,6 +1,6 @@
-import type { Charge, Decision, Quota, Refund, Subject, TakeMode } from '../src/index.ts';
+import type { Charge, Clock, Decision, Quota, Refund, Subject, TakeMode } from '../src/index.ts';
 
-// What `docs/` promises, worked out the slow way: every admitted charge is remembered, sums are whole numbers of any
+// What a decision promises, worked out the slow way: every admitted charge is remembered, sums are whole numbers of any
 // size, and whatever a decision says is found by trying. It shares nothing with the sources but types.
 
 /** One subject: what it was charged and when, and what else is known of it. */
@@ -25,8 +25,12 @@ interface Outcome {
 }
 
 export class Oracle {
-  nowMs = 0;
+  readonly #clock: Clock;
   readonly #states: Map<string, State> = new Map();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
 
   take(charges: readonly Charge[], { mode = 'take' }: { mode?: TakeMode } = {}): Decision[] {
     const outcomes = charges.map((charge) => this.#outcome(charge, mode === 'force'));
@@ -59,7 +63,7 @@ export class Oracle {
   block(subjects: readonly Subject[], durationMs: number): void {
     for (const subject of subjects) {
       const state = this.#states.get(id(subject)) ?? unseen();
-      state.blockedUntilMs = durationMs > 0 ? this.nowMs + durationMs : 0;
+      state.blockedUntilMs = durationMs > 0 ? this.#clock.now() + durationMs : 0;
       this.#states.set(id(subject), state);
     }
   }
@@ -71,8 +75,9 @@ export class Oracle {
   #outcome(charge: Charge, force: boolean): Outcome {
     const { quota, cost } = charge;
     const known = this.#states.get(id(charge)) ?? unseen();
-    const { state, converted, behind } = carriedOver(known, quota, this.nowMs);
-    const atMs = Math.max(this.nowMs, state.atMs);
+    const nowMs = this.#clock.now();
+    const { state, converted, behind } = carriedOver(known, quota, nowMs);
+    const atMs = Math.max(nowMs, state.atMs);
     const wasBlocked = state.blockedUntilMs > atMs;
     const allowed = force || (!wasBlocked && admits(state, quota, atMs, cost));
 
@@ -95,7 +100,7 @@ export class Oracle {
     const couldPass = limitOf(quota) > 0 && cost <= limitOf(quota);
     // A changed algorithm or window is kept; a clock that stands behind is only taken note of.
     const after = clone(converted ? state : known);
-    if (behind) after.behindSinceMs = Math.min(known.behindSinceMs ?? this.nowMs, this.nowMs);
+    if (behind) after.behindSinceMs = Math.min(known.behindSinceMs ?? nowMs, nowMs);
     if (!wasBlocked && couldPass && cost > 0 && quota.blockMs !== undefined) {
       after.blockedUntilMs = atMs + quota.blockMs;
     }
@@ -117,8 +122,7 @@ export class Oracle {
 function rest(state: State, quota: Quota, atMs: number) {
   const limit = limitOf(quota);
   const blocked = state.blockedUntilMs > atMs;
-  let remaining = 0;
-  while (!blocked && remaining < limit && admits(state, quota, atMs, remaining + 1)) remaining += 1;
+  const remaining = blocked ? 0 : least(0, (cost) => !admits(state, quota, atMs, cost + 1));
   const isFull = (t: number) => limit === 0 || admits(state, quota, t, limit);
   const fullAtMs =
     quota.algorithm === 'fixed-window' && quota.align !== 'first-request'
@@ -164,12 +168,13 @@ function placeOf(state: State, quota: Quota, atMs: number): State['charges'] {
     return state.charges.filter((charge) => charge.atMs === atMs);
   }
   const windowMs = periodOf(quota);
-  if (quota.algorithm === 'sliding-window-counter' || quota.align !== 'first-request') {
+  if (quota.algorithm !== 'fixed-window' || quota.align !== 'first-request') {
     const window = Math.floor(atMs / windowMs);
     return state.charges.filter((charge) => Math.floor(charge.atMs / windowMs) === window);
   }
   let startMs = Number.NEGATIVE_INFINITY;
-  for (const charge of state.charges) if (charge.atMs >= startMs + windowMs && charge.atMs <= atMs) startMs = charge.atMs;
+  for (const charge of state.charges)
+    if (charge.atMs >= startMs + windowMs && charge.atMs <= atMs) startMs = charge.atMs;
   return state.charges.filter(
     (c) => atMs < startMs + windowMs && c.atMs >= startMs && c.atMs < startMs + windowMs,
   );
@@ -180,7 +185,11 @@ function carriedOver(known: State, quota: Quota, nowMs: number) {
   const converted = known.kind !== undefined && known.kind !== kindOf(quota);
   const state = converted ? asOneCharge(known, quota, Math.max(nowMs, known.atMs)) : known;
   const spanMs = isBucket(quota)
-    ? least(0, (d) => BigInt(d) * BigInt(rateOf(quota)) >= BigInt(limitOf(quota)) * BigInt(periodOf(quota)))
+    ? least(
+        0,
+        (d) =>
+          BigInt(d) * BigInt(rateOf(quota)) >= BigInt(limitOf(quota)) * BigInt(periodOf(quota)),
+      )
     : periodOf(quota);
   if (state.atMs - nowMs <= spanMs) return { state, converted, behind: false };
   const sinceMs = Math.min(known.behindSinceMs ?? nowMs, nowMs);
@@ -249,7 +258,8 @@ const id = ({ policy, key }: Subject): string => JSON.stringify([policy, key]);
 const sum = (charges: State['charges']): bigint => charges.reduce((n, { units }) => n + units, 0n);
 const isBucket = (quota: Quota): boolean => 'capacity' in quota;
 const limitOf = (quota: Quota): number => ('limit' in quota ? quota.limit : quota.capacity);
-const periodOf = (quota: Quota): number => ('windowMs' in quota ? quota.windowMs : quota.intervalMs);
+const periodOf = (quota: Quota): number =>
+  'windowMs' in quota ? quota.windowMs : quota.intervalMs;
 
 function rateOf(quota: Quota): number {
   if (quota.algorithm === 'token-bucket') return quota.refillRate;

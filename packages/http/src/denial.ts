@@ -3,7 +3,7 @@ import { defaultMessage, rateLimited, UNAVAILABLE } from './body.ts';
 import { type Header, resetSeconds, retryAfterSeconds } from './headers.ts';
 import type { Denial } from './outcome.ts';
 
-/** How limits are told of. */
+/** What a denial says. */
 export interface DenialForm {
   readonly statusCode: number;
   /** Whether a body is wanted: a handler writes its own. */

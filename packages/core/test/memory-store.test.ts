@@ -1,0 +1,333 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { type Decision, MemoryStore, type QuotaInput, toQuota } from '../src/index.ts';
+import { ManualClock } from '../src/testing/index.ts';
+
+function setUp(maxKeys: number, input: QuotaInput = 'fixed-window 1/1m align=first-request') {
+  const clock = new ManualClock();
+  const store = new MemoryStore({ clock, maxKeys });
+  const quota = toQuota(input);
+  const take = (key: string, cost = 1): Decision =>
+    store.take([{ policy: 'p', key, quota, cost }])[0] as Decision;
+  let strangers = 0;
+  const flood = (count: number): void => {
+    for (let i = 0; i < count; i += 1) take(`stranger-${strangers++}`);
+  };
+  return { clock, store, quota, take, flood };
+}
+
+test('answers at once, without a promise', () => {
+  const { store, quota } = setUp(10);
+  const decisions = store.take([{ policy: 'p', key: 'k', quota, cost: 1 }]);
+  expect(decisions).toBeInstanceOf(Array);
+  expect(store.refund([])).toBeUndefined();
+  expect(store.block([], 1)).toBeUndefined();
+  expect(store.reset([])).toBeUndefined();
+  expect(store.close()).toBeUndefined();
+});
+
+describe('C071: under a flood of new keys', () => {
+  test.each([1, 2, 3, 10, 1000, 5000])('there are never more than maxKeys (%d)', (maxKeys) => {
+    const { store, flood } = setUp(maxKeys);
+    for (let i = 0; i < 10; i += 1) {
+      flood(maxKeys);
+      expect(store.size).toBe(maxKeys);
+    }
+    expect(store.dropped).toBe(9 * maxKeys);
+  });
+
+  test('whoever is denied stays denied until it may be admitted', () => {
+    const { clock, take, flood } = setUp(100);
+    for (const key of ['a', 'b', 'c']) take(key);
+    const waits = ['a', 'b', 'c'].map((key) => take(key).retryAfterMs);
+    expect(waits).toEqual([60_000, 60_000, 60_000]);
+    flood(1000);
+    clock.advance(59_999);
+    flood(1000);
+    for (const key of ['a', 'b', 'c']) expect(take(key)).toMatchObject({ retryAfterMs: 1 });
+    clock.advance(1);
+    for (const key of ['a', 'b', 'c']) expect(take(key).allowed).toBe(true);
+  });
+
+  test('whoever is blocked stays blocked to the end of the block', () => {
+    const { clock, store, take, flood } = setUp(100);
+    store.block([{ policy: 'p', key: 'a' }], 600_000);
+    for (let minute = 0; minute < 10; minute += 1) {
+      expect(take('a').blocked).toBe(true);
+      flood(500);
+      clock.advance(60_000);
+    }
+    expect(take('a').allowed).toBe(true);
+  });
+
+  test('who is denied and was blocked for a while stays denied when the block is lifted', () => {
+    const { store, take, flood } = setUp(100);
+    take('a');
+    expect(take('a').allowed).toBe(false);
+    store.block([{ policy: 'p', key: 'a' }], 1000);
+    store.block([{ policy: 'p', key: 'a' }], 0);
+    flood(5000);
+    expect(take('a').allowed).toBe(false);
+  });
+
+  test('nobody denied is forgotten as long as there is anybody else, in whatever order they came', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.nat({ max: 99 }), { minLength: 1, maxLength: 60 }),
+        fc.integer({ min: 1, max: 400 }),
+        (arrivals, floodSize) => {
+          const { take, flood } = setUp(100);
+          const denied = new Set(arrivals.map((i) => `denied-${i}`));
+          for (const key of denied) {
+            take(key);
+            flood(3);
+            take(key);
+          }
+          // Each was still there to be denied, 3 strangers later, or has been taken anew and is denied now.
+          for (const key of denied) while (take(key).allowed);
+          flood(floodSize);
+          for (const key of denied) expect(take(key).allowed).toBe(false);
+        },
+      ),
+      { numRuns: 100 },
+    );
+  });
+
+  test('where all are denied, the bound holds all the same, and the first to be free goes first', () => {
+    const { clock, store, take } = setUp(10);
+    for (let i = 0; i < 10; i += 1) {
+      take(`k${i}`);
+      expect(take(`k${i}`).allowed).toBe(false);
+      clock.advance(1000);
+    }
+    take('new');
+    expect(store.size).toBe(10);
+    expect(store.dropped).toBe(1);
+    expect(take('k0', 0).remaining).toBe(1);
+    for (let i = 1; i < 10; i += 1) expect(take(`k${i}`, 0).remaining).toBe(0);
+  });
+
+  test('whoever was denied and has had its turn makes room like anyone else', () => {
+    const { clock, store, take, flood } = setUp(1000);
+    for (let i = 0; i < 1000; i += 1) {
+      take(`k${i}`);
+      take(`k${i}`);
+    }
+    clock.advance(60_000);
+    flood(3000);
+    expect(store.size).toBe(1000);
+    for (let i = 0; i < 1000; i += 1) expect(take(`k${i}`, 0).remaining).toBe(1);
+  });
+
+  test('who comes again and again is kept, and who came once goes', () => {
+    const { take, flood } = setUp(1000, '1000000/1h');
+    for (let i = 0; i < 500; i += 1) {
+      take('regular');
+      flood(20);
+    }
+    expect(take('regular', 0).remaining).toBe(1_000_000 - 500);
+  });
+});
+
+describe('B186: who is idle', () => {
+  test('is dropped, a few at a time, as others come, and does not count as dropped', () => {
+    const { clock, store, flood } = setUp(200_000);
+    flood(100_000);
+    expect(store.size).toBe(100_000);
+    clock.advance(120_000);
+    let before = store.size;
+    for (let i = 0; i < 50; i += 1) {
+      flood(1000);
+      // Never all at once: the work of one take does not grow with the number of keys.
+      expect(before - store.size).toBeLessThan(20_000);
+      before = store.size;
+    }
+    expect(store.size).toBeLessThan(60_000);
+    expect(store.dropped).toBe(0);
+  });
+
+  test('where there is room for a minute of traffic, a day of it drops nobody that counts', () => {
+    const { clock, store, flood } = setUp(5_000);
+    for (let minute = 0; minute < 100; minute += 1) {
+      flood(1_500);
+      clock.advance(60_000);
+    }
+    expect(store.dropped).toBe(0);
+    expect(store.size).toBeLessThanOrEqual(5_000);
+  });
+
+  test.each([
+    'fixed-window 1/1m',
+    'sliding-window-log 1/1m',
+    '1/30s',
+    'token-bucket 1 1/1m',
+    'leaky-bucket 1 1/1m',
+  ])('after a block and a while by %s too', (quota) => {
+    const { clock, store, take, flood } = setUp(50_000, quota);
+    flood(10_000);
+    for (let i = 0; i < 1000; i += 1) {
+      store.block([{ policy: 'p', key: `stranger-${i}` }], 30_000);
+      take(`stranger-${i}`);
+    }
+    clock.advance(120_000);
+    flood(10_000);
+    clock.advance(120_000);
+    flood(10_000);
+    expect(store.size).toBeLessThanOrEqual(15_000);
+    expect(store.dropped).toBe(0);
+  });
+});
+
+describe('a group', () => {
+  test('larger than the store is decided whole, though not all of it can be remembered', () => {
+    const { store, quota } = setUp(3);
+    const charges = Array.from({ length: 10 }, (_, i) => ({
+      policy: `p${i}`,
+      key: 'k',
+      quota,
+      cost: 1,
+    }));
+    expect(store.take(charges).every(({ allowed }) => allowed)).toBe(true);
+    expect(store.size).toBe(3);
+    const again = store.take(charges);
+    expect(again.filter(({ allowed }) => !allowed)).toHaveLength(3);
+    expect(store.size).toBe(3);
+  });
+
+  test('of old and new subjects in a full store is charged to the right ones', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.uniqueArray(fc.nat({ max: 12 }), { minLength: 1, maxLength: 6 }), {
+          minLength: 1,
+          maxLength: 40,
+        }),
+        (groups) => {
+          const { store, quota } = setUp(6, '1000/1h');
+          for (const group of groups) {
+            const charges = group.map((i) => ({ policy: 'p', key: `k${i}`, quota, cost: i + 1 }));
+            store.take(charges);
+            expect(store.size).toBeLessThanOrEqual(6);
+            // Whoever is remembered was charged in multiples of its own cost only.
+            for (const charge of charges) {
+              const [decision] = store.take([{ ...charge, cost: 0 }], { mode: 'peek' });
+              expect((1000 - (decision as Decision).remaining) % charge.cost).toBe(0);
+            }
+          }
+        },
+      ),
+    );
+  });
+});
+
+describe('clear and close', () => {
+  test('clear forgets all, but not how many were dropped', () => {
+    const { store, take, flood } = setUp(10);
+    flood(15);
+    store.block([{ policy: 'p', key: 'a' }], 1000);
+    store.clear();
+    expect(store.size).toBe(0);
+    expect(store.dropped).toBe(6);
+    expect(take('a').allowed).toBe(true);
+    flood(10);
+    expect(store.dropped).toBe(7);
+  });
+
+  test('a closed store takes no more, and says so; it may be closed again', () => {
+    const { store, quota, take } = setUp(10);
+    take('k');
+    store.close();
+    store.close();
+    expect(store.size).toBe(0);
+    const closed = expect.objectContaining({ code: 'FLOODGATE_STORE_CLOSED' });
+    const charge = { policy: 'p', key: 'k', quota, cost: 1 };
+    expect(() => store.take([charge])).toThrow(closed);
+    expect(() => store.refund([{ ...charge, atMs: 0 }])).toThrow(closed);
+    expect(() => store.block([charge], 1)).toThrow(closed);
+    expect(() => store.reset([charge])).toThrow(closed);
+  });
+
+  test('a reset forgets one subject, and what it leaves is used again', () => {
+    const { store, take, flood } = setUp(1000);
+    for (let i = 0; i < 100; i += 1) {
+      flood(9);
+      take('k');
+      store.reset([{ policy: 'p', key: 'k' }]);
+    }
+    expect(store.size).toBe(900);
+    expect(store.dropped).toBe(0);
+    store.reset([
+      { policy: 'p', key: 'unseen' },
+      { policy: 'unseen', key: 'k' },
+    ]);
+    expect(take('stranger-0').allowed).toBe(false);
+  });
+});
+
+describe('options', () => {
+  test.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '10', null])(
+    'maxKeys: %p',
+    (maxKeys) => {
+      expect(() => new MemoryStore({ maxKeys: maxKeys as number })).toThrow(
+        /^Expected `maxKeys` to be a whole number from 1 to \d+, got/,
+      );
+    },
+  );
+
+  test.each([null, {}, Date.now, 5])('clock: %p', (clock) => {
+    expect(() => new MemoryStore({ clock: clock as never })).toThrow(/^Expected `clock` to be/);
+  });
+
+  test('one that there is not', () => {
+    expect(() => new MemoryStore({ maxKey: 5 } as never)).toThrow('`maxKey`');
+  });
+
+  test('none are needed: a million keys, by the system clock', () => {
+    const store = new MemoryStore();
+    const before = Date.now();
+    const [decision] = store.take([{ policy: 'p', key: 'k', quota: toQuota('1/1m'), cost: 1 }]);
+    expect(decision?.atMs).toBeGreaterThanOrEqual(before);
+    expect(decision?.atMs).toBeLessThanOrEqual(Date.now());
+  });
+});
+
+describe('a charge that no store can take', () => {
+  const { store, quota } = setUp(10);
+  const good = { policy: 'p', key: 'k', quota, cost: 1 };
+
+  test.each([-1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '1', null, undefined, 2 ** 53])(
+    'a cost of %p',
+    (cost) => {
+      expect(() => store.take([{ ...good, cost: cost as number }])).toThrow(
+        expect.objectContaining({
+          code: 'FLOODGATE_INVALID_CHARGE',
+          message: expect.stringMatching(/^Expected `cost` to be a whole number, 0 or more, got /),
+        }),
+      );
+    },
+  );
+
+  test.each(['', undefined, null, 42, {}])('a key of %p', (key) => {
+    expect(() => store.take([{ ...good, key: key as string }])).toThrow(
+      expect.objectContaining({ code: 'FLOODGATE_INVALID_CHARGE' }),
+    );
+  });
+
+  test('one subject twice: the error names the policy, and not the key', () => {
+    expect(() =>
+      store.take([
+        good,
+        { ...good, key: 'secret', policy: 'q' },
+        { ...good, key: 'secret', policy: 'q' },
+      ]),
+    ).toThrow(
+      expect.objectContaining({
+        code: 'FLOODGATE_DUPLICATE_SUBJECT',
+        message: expect.not.stringContaining('secret'),
+      }),
+    );
+  });
+
+  test('charges nothing', () => {
+    expect(store.size).toBe(0);
+  });
+});

@@ -1,0 +1,75 @@
+import { expect, test } from '@jest/globals';
+import { slidingWindowCounter } from '../src/index.ts';
+import { countAdmitted, expectTimeline, NEVER } from './timeline-table.ts';
+
+test('the window before counts as far as it still overlaps, rounded down', () => {
+  expectTimeline('10/10s', [
+    [0, 10, true, 0, 0, 19_001],
+    // All of it overlaps at the edge; a millisecond later floor(9.999) units of it count.
+    [10_000, 1, false, 0, 1, 19_001],
+    [10_001, 1, true, 0, 0, 20_001],
+    [11_000, 1, false, 0, 1, 20_001],
+    [12_001, 2, true, 0, 0, 26_667],
+    [20_000, 8, false, 7, 1, 26_667],
+    [20_001, 8, true, 0, 0, 38_751],
+  ]);
+});
+
+test('B115: a limit of 1: admitted at once, and again when nothing of the window before counts', () => {
+  expectTimeline('1/10s', [
+    // One unit counts as one as long as all of its window overlaps: to the end of that window.
+    [0, 1, true, 0, 0, 10_001],
+    [1, 1, false, 0, 10_000, 10_001],
+    [9_999, 1, false, 0, 2, 10_001],
+    [10_000, 1, false, 0, 1, 10_001],
+    [10_001, 1, true, 0, 0, 20_001],
+    [20_000, 1, false, 0, 1, 20_001],
+    [20_001, 1, true, 0, 0, 30_001],
+  ]);
+});
+
+test('steady traffic at the limit: all but one request of a window at most are admitted', () => {
+  const quota = slidingWindowCounter({ limit: 10, window: '10s' });
+  const calls = Array.from({ length: 100 }, (_, i) => ({ at: i * 1000, count: 1 }));
+  const admitted = countAdmitted(quota, calls);
+  for (let window = 0; window < 10; window += 1) {
+    const units = admitted.slice(window * 10, window * 10 + 10).reduce((sum, one) => sum + one, 0);
+    expect([9, 10]).toContain(units);
+  }
+});
+
+test('no burst at the edge of a window: 100 before it and 100 after it, of which one passes', () => {
+  const quota = slidingWindowCounter({ limit: 100, window: '1m' });
+  const bursts = [
+    { at: 59_000, count: 100 },
+    { at: 60_000, count: 100 },
+    { at: 60_600, count: 100 },
+    { at: 90_000, count: 100 },
+  ];
+  expect(countAdmitted(quota, bursts)).toEqual([100, 0, 1, 49]);
+});
+
+test('a cost above the limit is never admitted, and uses nothing', () => {
+  expectTimeline('3/10s', [
+    [0, 4, false, 3, NEVER, 0],
+    [0, 3, true, 0, 0, 16_667],
+  ]);
+});
+
+test('a limit of ten million a month is exact, though its products leave 2^53', () => {
+  const month = 30 * 86_400_000;
+  const start = 700 * month;
+  // floor(9,999,999 * overlap / month) units count; one fewer when the overlap falls below 9,999,998 / 9,999,999 of it.
+  const oneLessAfter = month - Number((9_999_999n * BigInt(month) - 1n) / 9_999_999n);
+  expectTimeline(
+    { limit: 10_000_000, window: month },
+    [
+      [0, 9_999_999, true, 1, 0, 2 * month - Math.floor(month / 9_999_999)],
+      [month, 1, true, 0, 0, 2 * month + 1],
+      [month, 1, false, 0, oneLessAfter, 2 * month + 1],
+      [month + oneLessAfter - 1, 1, false, 0, 1, 2 * month + 1],
+      [month + oneLessAfter, 1, true, 0, 0, 3 * month - month / 2 + 1],
+    ],
+    start,
+  );
+});
