@@ -96,9 +96,11 @@ export class HttpLimiter<Request = unknown, Handler extends AnyFunction = AnyFun
       );
     }
     return this.#limiter.peek(
-      policies.map(({ name, cost }) => ({
+      // As a request would meet them: who only watches denies nobody.
+      policies.map(({ name, cost, mode }) => ({
         policy: name,
         key,
+        advisory: mode === 'shadow' || mode === 'off',
         cost: options?.cost ?? (typeof cost === 'number' ? cost : 1),
       })),
     );

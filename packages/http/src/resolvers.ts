@@ -138,7 +138,8 @@ export function byHeader(name: string): KeyResolver {
 
 /**
  * By the route: its method and pattern, so that `/users/1` and `/users/2` are one. Finds nothing where a limiter runs
- * before the framework has matched a route.
+ * before the framework has matched a route. Of a router that is mounted on a path with parameters, Express tells only the
+ * text of that path: there, name the route by a function of your own.
  */
 export function byRoute(): KeyResolver {
   return {

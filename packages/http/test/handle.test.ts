@@ -36,6 +36,12 @@ describe('the handle', () => {
     expect([1, 2].map(decide)).toEqual(['pass', 'deny']);
   });
 
+  test('a policy that only watches denies nobody in a peek either', () => {
+    const limiter = new HttpLimiter<TestRequest>({ limit: 0, window: '1m', mode: 'shadow' });
+    const verdict = limiter.peek(keys.ip('203.0.113.7')) as Verdict;
+    expect([verdict.allowed, verdict.tightest.allowed]).toEqual([true, false]);
+  });
+
   test('asks only the policies that may find the key', () => {
     const limiter = new HttpLimiter<TestRequest>({
       policies: [
