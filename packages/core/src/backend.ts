@@ -2,7 +2,7 @@ import { type Clock, systemClock } from './clock.ts';
 import type { Decision } from './decision.ts';
 import { FloodgateError, isFloodgateError, messageOf } from './errors.ts';
 import type { FloodgateEvent } from './events.ts';
-import type { MaybePromise } from './maybe-promise.ts';
+import { isPromise, type MaybePromise } from './maybe-promise.ts';
 import { MemoryStore } from './memory-store.ts';
 import { divideQuota, limitOf, type Quota } from './quota.ts';
 import { type Charge, checkCharges, type Store, type Subject } from './store.ts';
@@ -77,12 +77,12 @@ export class Backend {
 
   block(subjects: readonly Subject[], durationMs: number): MaybePromise<void> {
     this.#local?.block(subjects, durationMs);
-    return this.store.block(subjects, durationMs);
+    return orStoreFailure(() => this.store.block(subjects, durationMs));
   }
 
   reset(subjects: readonly Subject[]): MaybePromise<void> {
     this.#local?.reset(subjects);
-    return this.store.reset(subjects);
+    return orStoreFailure(() => this.store.reset(subjects));
   }
 
   #answered(decisions: readonly Decision[], charges: readonly Charge[]): readonly Decision[] {
@@ -116,7 +116,7 @@ export class Backend {
     );
     const local = met.filter((_, index) => rules[index] === 'local');
     this.#local ??= new MemoryStore({ clock: this.#clock });
-    const answers = this.#local.take(local, { mode: denied ? 'peek' : mode });
+    const answers = denied ? peekUncharged(this.#local, local) : this.#local.take(local, { mode });
     const atMs = this.#clock.now();
     return {
       charges: met,
@@ -169,6 +169,15 @@ export function isMemoryStore(store: Store): store is MemoryStore {
 
 const PEEK = { mode: 'peek' } as const;
 
+/** What charges would get of which the group is denied elsewhere: those with room say what they have left. */
+function peekUncharged(store: MemoryStore, charges: readonly Charge[]): Decision[] {
+  const answers = store.take(charges, PEEK);
+  const uncharged = charges.map((charge, index) =>
+    answers[index]?.allowed === true ? { ...charge, cost: 0 } : charge,
+  );
+  return store.take(uncharged, PEEK);
+}
+
 const TOLD_EVERY_MS = 1000;
 
 /** How long a client is told to wait while the store fails and everything is denied. */
@@ -191,6 +200,19 @@ function decideByRule(allowed: boolean, quota: Quota, atMs: number): Decision {
 export function strictest(rules: readonly StoreErrorRule[]): StoreErrorRule {
   if (rules.includes('deny')) return 'deny';
   return rules.includes('local') ? 'local' : 'allow';
+}
+
+/** Does what an operator asks for, who is to know if it fails. */
+function orStoreFailure(work: () => MaybePromise<void>): MaybePromise<void> {
+  const fail = (error: unknown): never => {
+    throw toStoreFailure(error);
+  };
+  try {
+    const done = work();
+    return isPromise(done) ? done.then(undefined, fail) : done;
+  } catch (error) {
+    return fail(error);
+  }
 }
 
 /** Rethrows what is the caller's mistake: no other store could take such charges. */

@@ -293,7 +293,7 @@ export class RateLimiter<S extends Store = MemoryStore, P extends Store = S> {
 
   /** Workers of one server, each with a memory store, would each allow the whole limit. */
   #warnOfSeveralProcesses(): void {
-    const isWorker = globalThis.process?.env?.NODE_UNIQUE_ID !== undefined;
+    const isWorker = isClusterWorker();
     if (!isWorker || !this.#backends.some(({ store }) => isMemoryStore(store))) return;
     this.#report({
       code: 'warning',
@@ -302,6 +302,12 @@ export class RateLimiter<S extends Store = MemoryStore, P extends Store = S> {
         'admit a multiple of the limit. Use a store that they share.',
     });
   }
+}
+
+/** Asked of Node.js where there is one: an import would keep this from running anywhere else. */
+function isClusterWorker(): boolean {
+  const cluster: unknown = globalThis.process?.getBuiltinModule?.('node:cluster');
+  return (cluster as { readonly isWorker?: boolean } | undefined)?.isWorker === true;
 }
 
 function checkSubjects(subjects: readonly Subject[]): void {

@@ -44,7 +44,8 @@ export class Verdict {
   readonly #answers: readonly Decision[];
   readonly #ledger: Ledger | undefined;
   #decisions: readonly PolicyDecision[] | undefined;
-  #settled: Set<string> | undefined;
+  /** The charges that are settled, by index. */
+  #settled: Set<number> | undefined;
 
   /** Verdicts are made by a `RateLimiter`. Without a ledger nothing was charged, and there is nothing to settle. */
   constructor(
@@ -136,8 +137,8 @@ export class Verdict {
       const { allowed, atMs } = this.#answers[index] as Decision;
       const store = isOneStore(stores) ? stores : stores[index];
       this.#settled ??= new Set();
-      if (this.#settled.has(charge.policy)) continue;
-      this.#settled.add(charge.policy);
+      if (this.#settled.has(index)) continue;
+      this.#settled.add(index);
       if (!allowed || store === undefined || trueCost === charge.cost) continue;
       const work = settleOne(store, { ...charge, atMs }, trueCost, onSettleFailed);
       if (work !== undefined) pending.push(work);
@@ -152,17 +153,17 @@ export class Verdict {
       checkCost(cost);
       return charges.map((_, index) => [index, cost]);
     }
-    return Object.entries(cost).map(([policy, trueCost]) => {
+    return Object.entries(cost).flatMap(([policy, trueCost]) => {
       checkCost(trueCost);
-      const index = charges.findIndex((charge) => charge.policy === policy);
-      if (index < 0) {
+      const indexes = charges.flatMap((charge, index) => (charge.policy === policy ? index : []));
+      if (indexes.length === 0) {
         const known = charges.map((charge) => `\`${charge.policy}\``).join(', ');
         throw new FloodgateError(
           'FLOODGATE_UNKNOWN_POLICY',
           `Expected a policy of this verdict (${known}) to settle, got \`${policy}\``,
         );
       }
-      return [index, trueCost];
+      return indexes.map((index): [number, number] => [index, trueCost]);
     });
   }
 

@@ -170,11 +170,11 @@ test('a shaped leaky bucket serves at its rate: each turn comes a whole charge a
 
 test('B102: any rate from 1 to 1000 per second admits exactly after the time that it tells', () => {
   const clock = new ManualClock();
+  const store = new MemoryStore({ clock });
   for (let rate = 1; rate <= 1000; rate += 1) {
-    const store = new MemoryStore({ clock });
     const quota = tokenBucket({ capacity: 1, refillRate: rate });
     const take = (): Decision =>
-      store.take([{ policy: 'p', key: 'k', quota, cost: 1 }])[0] as Decision;
+      store.take([{ policy: 'p', key: `k${rate}`, quota, cost: 1 }])[0] as Decision;
     expect(take().allowed).toBe(true);
     const { retryAfterMs } = take();
     expect(retryAfterMs).toBe(Math.ceil(1000 / rate));
@@ -207,16 +207,16 @@ describe('a bucket of 7 a second drifts by no unit', () => {
     expect(BigInt(units)).toBe(30_000n + refilled);
   });
 
-  test('C095: a hundred thousand requests of one unit take a hundred thousand sevenths of a second', () => {
+  test('C095: fifty thousand requests of one unit take fifty thousand sevenths of a second', () => {
     const clock = new ManualClock();
     const startMs = clock.now();
     const store = new MemoryStore({ clock });
     const burst = tokenBucket({ capacity: 7, refillRate: 7 });
-    for (let taken = 0; taken < 100_000; ) {
+    for (let taken = 0; taken < 50_000; ) {
       const [decision] = store.take([{ policy: 'p', key: 'k', quota: burst, cost: 1 }]);
       if (decision?.allowed) taken += 1;
       else clock.advance(decision?.retryAfterMs as number);
     }
-    expect(clock.now() - startMs).toBe(Math.ceil(((100_000 - 7) * 1000) / 7));
+    expect(clock.now() - startMs).toBe(Math.ceil(((50_000 - 7) * 1000) / 7));
   });
 });

@@ -27,7 +27,7 @@ test('answers at once, without a promise', () => {
 });
 
 describe('C071: under a flood of new keys', () => {
-  test.each([1, 2, 3, 10, 1000, 5000])('there are never more than maxKeys (%d)', (maxKeys) => {
+  test.each([1, 2, 3, 10, 2000])('there are never more than maxKeys (%d)', (maxKeys) => {
     const { store, flood } = setUp(maxKeys);
     for (let i = 0; i < 10; i += 1) {
       flood(maxKeys);
@@ -60,15 +60,18 @@ describe('C071: under a flood of new keys', () => {
     expect(take('a').allowed).toBe(true);
   });
 
-  test('who is denied and was blocked for a while stays denied when the block is lifted', () => {
-    const { store, take, flood } = setUp(100);
-    take('a');
-    expect(take('a').allowed).toBe(false);
-    store.block([{ policy: 'p', key: 'a' }], 1000);
-    store.block([{ policy: 'p', key: 'a' }], 0);
-    flood(5000);
-    expect(take('a').allowed).toBe(false);
-  });
+  test.each([100, 101, 103])(
+    'who is denied, was blocked and is so no more, is still denied (%d)',
+    (maxKeys) => {
+      const { store, take, flood } = setUp(maxKeys);
+      take('a');
+      expect(take('a').allowed).toBe(false);
+      store.block([{ policy: 'p', key: 'a' }], 1000);
+      store.block([{ policy: 'p', key: 'a' }], 0);
+      flood(5000);
+      expect(take('a').allowed).toBe(false);
+    },
+  );
 
   test('nobody denied is forgotten as long as there is anybody else, in whatever order they came', () => {
     fc.assert(
@@ -119,6 +122,19 @@ describe('C071: under a flood of new keys', () => {
     for (let i = 0; i < 1000; i += 1) expect(take(`k${i}`, 0).remaining).toBe(1);
   });
 
+  test.each([100, 101, 1000, 1003])(
+    'who came once goes, those that came long ago first (%d)',
+    (maxKeys) => {
+      const { take, flood } = setUp(maxKeys, '10/1h');
+      flood(3 * maxKeys);
+      const remembered = (i: number) => take(`stranger-${i}`, 0).remaining < 10;
+      const oldest = Array.from({ length: 2 * maxKeys }, (_, i) => i).filter(remembered);
+      const newest = Array.from({ length: maxKeys }, (_, i) => 2 * maxKeys + i).filter(remembered);
+      expect(oldest.length).toBeLessThan(maxKeys / 10);
+      expect(newest.length).toBeGreaterThan((maxKeys * 9) / 10);
+    },
+  );
+
   test('who comes again and again is kept, and who came once goes', () => {
     const { take, flood } = setUp(1000, '1000000/1h');
     for (let i = 0; i < 500; i += 1) {
@@ -132,23 +148,23 @@ describe('C071: under a flood of new keys', () => {
 describe('B186: who is idle', () => {
   test('is dropped, a few at a time, as others come, and does not count as dropped', () => {
     const { clock, store, flood } = setUp(200_000);
-    flood(100_000);
-    expect(store.size).toBe(100_000);
+    flood(30_000);
+    expect(store.size).toBe(30_000);
     clock.advance(120_000);
     let before = store.size;
-    for (let i = 0; i < 50; i += 1) {
+    for (let i = 0; i < 20; i += 1) {
       flood(1000);
       // Never all at once: the work of one take does not grow with the number of keys.
-      expect(before - store.size).toBeLessThan(20_000);
+      expect(before - store.size).toBeLessThan(10_000);
       before = store.size;
     }
-    expect(store.size).toBeLessThan(60_000);
+    expect(store.size).toBeLessThan(25_000);
     expect(store.dropped).toBe(0);
   });
 
-  test('where there is room for a minute of traffic, a day of it drops nobody that counts', () => {
+  test('where there is room for a minute of traffic, half an hour of it drops nobody that counts', () => {
     const { clock, store, flood } = setUp(5_000);
-    for (let minute = 0; minute < 100; minute += 1) {
+    for (let minute = 0; minute < 30; minute += 1) {
       flood(1_500);
       clock.advance(60_000);
     }
@@ -164,16 +180,16 @@ describe('B186: who is idle', () => {
     'leaky-bucket 1 1/1m',
   ])('after a block and a while by %s too', (quota) => {
     const { clock, store, take, flood } = setUp(50_000, quota);
-    flood(10_000);
-    for (let i = 0; i < 1000; i += 1) {
+    flood(4_000);
+    for (let i = 0; i < 400; i += 1) {
       store.block([{ policy: 'p', key: `stranger-${i}` }], 30_000);
       take(`stranger-${i}`);
     }
     clock.advance(120_000);
-    flood(10_000);
+    flood(4_000);
     clock.advance(120_000);
-    flood(10_000);
-    expect(store.size).toBeLessThanOrEqual(15_000);
+    flood(4_000);
+    expect(store.size).toBeLessThanOrEqual(6_000);
     expect(store.dropped).toBe(0);
   });
 });

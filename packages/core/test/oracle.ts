@@ -222,7 +222,7 @@ function addCharge(state: State, quota: Quota, atMs: number, cost: number): void
 }
 
 /** The least whole number from `from` on of which a condition holds that, once it holds, holds on. */
-export function least(from: number, holds: (n: number) => boolean): number {
+function least(from: number, holds: (n: number) => boolean): number {
   for (let n = from; n < from + 64; n += 1) if (holds(n)) return n;
   let low = from + 63;
   let step = 64;

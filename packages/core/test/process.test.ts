@@ -1,7 +1,9 @@
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import { runChild } from './child.ts';
 
 // What a store does to the process that it lives in.
+
+jest.setTimeout(60_000);
 
 test('B182, B193: a process ends by itself though nothing was closed, and a window of 30 days needs no timer', async () => {
   const { stdout, stderr } = await runChild('one-request.ts');

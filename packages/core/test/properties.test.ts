@@ -10,7 +10,7 @@ import { play, type Step } from './timelines.ts';
 // decision is the same.
 
 /** More of them when hunting: `RUNS=10000 jest properties`. */
-const numRuns = Number(process.env.RUNS ?? 300);
+const numRuns = Number(process.env.RUNS ?? 200);
 
 const starts = fc.integer({ min: 1_767_225_600_000, max: 1_767_225_601_000 });
 
