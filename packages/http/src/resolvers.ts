@@ -179,6 +179,9 @@ export function toResolvers<Request>(
     throw invalid('FLOODGATE_INVALID_OPTION', option, KEY_EXPECTATION, source);
   }
   return sources.map((one) => {
+    if (UNCALLED.has(one)) {
+      throw invalid('FLOODGATE_INVALID_OPTION', option, 'called: `byIp()`, not `byIp`', one);
+    }
     if (typeof one === 'function') return byFunction(one as KeyFunction<Request>, option);
     if (isResolver(one)) return one;
     throw invalid('FLOODGATE_INVALID_OPTION', option, KEY_EXPECTATION, one);
@@ -187,6 +190,17 @@ export function toResolvers<Request>(
 
 const KEY_EXPECTATION =
   'a resolver such as `byIp()`, a function of the request, or a list of these';
+
+/** They make resolvers, and would be taken for functions of the request. */
+const UNCALLED: ReadonlySet<unknown> = new Set<unknown>([
+  byUser,
+  byApiKey,
+  byIp,
+  byHeader,
+  byRoute,
+  global,
+  combine,
+]);
 
 /** What most resolvers have in common. */
 const NEUTRAL = { readsUser: false, readsAddress: false } as const;

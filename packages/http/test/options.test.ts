@@ -55,6 +55,7 @@ describe('options that are wrong are refused when the limiter is made', () => {
     ['standardHeaders', { ...limit, standardHeaders: true }, /`standardHeaders`.*`headers`/],
     ['name empty', { ...limit, name: '' }, /`name`/],
     ['name no text', { ...limit, name: 5 }, /`name`.*5/],
+    ['key a resolver that was not called', { ...limit, key: byIp }, /called: `byIp\(\)`/],
     ['key a text', { ...limit, key: 'ip' }, /`key`.*byIp/],
     ['key an empty list', { ...limit, key: [] }, /`key`.*byIp/],
     ['key a list with a text', { ...limit, key: [byIp(), 'ip'] }, /`key`.*"ip"/],
