@@ -4,8 +4,9 @@ import { spawn } from 'node:child_process';
 import { stripVTControlCharacters } from 'node:util';
 import { root, setUp } from './set-up.mjs';
 
-// A cached task replays its output, counts and all; CI trusts nothing but a run.
-const flags = `--continue --log-order=grouped ${process.env.CI ? '--force' : ''}`;
+// A cached task replays its output, counts and all; CI trusts nothing but a run. More tasks at once than a small machine
+// has processors would only make each other late.
+const flags = `--continue --log-order=grouped --concurrency=2 ${process.env.CI ? '--force' : ''}`;
 
 /** What pnpm is asked for. */
 const checks = {

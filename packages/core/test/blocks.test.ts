@@ -25,7 +25,7 @@ function subject(input: QuotaInput) {
 describe('a quota with blockFor', () => {
   const quota = 'fixed-window 3/1m align=first-request block=60s';
 
-  test('B025: the denial starts the block, and one record decides, whatever the count does', () => {
+  test('the denial starts the block, and one record decides, whatever the count does', () => {
     const { take, at } = subject(quota);
     for (const ms of [0, 10_000, 20_000]) {
       at(ms);
@@ -46,7 +46,7 @@ describe('a quota with blockFor', () => {
     expect(take(1)).toMatchObject({ allowed: true, blocked: false, remaining: 2 });
   });
 
-  test('B134: attempts while it lasts do not prolong it', () => {
+  test('attempts while it lasts do not prolong it', () => {
     const { take, at } = subject(quota);
     take(3);
     expect(take(1).retryAfterMs).toBe(60_000);

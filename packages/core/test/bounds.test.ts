@@ -144,7 +144,7 @@ describe('a steady flood gets all that is promised', () => {
     { quota: tokenBucket({ capacity: 7, refillRate: 7, per: 100 }), most: 20 * 7 + 7 },
     { quota: leakyBucket({ capacity: 7, leakRate: 7, per: 100 }), most: 20 * 7 + 7 },
   ])(
-    'C097: $quota.algorithm admits its limit in each window, no denial lessens it',
+    '$quota.algorithm admits its limit in each window, no denial lessens it',
     ({ quota, most }) => {
       const units = admittedOf(quota, flood).length;
       expect(units).toBeGreaterThanOrEqual(20 * 7 - 7);
@@ -168,7 +168,7 @@ test('a shaped leaky bucket serves at its rate: each turn comes a whole charge a
   );
 });
 
-test('B102: any rate from 1 to 1000 per second admits exactly after the time that it tells', () => {
+test('any rate from 1 to 1000 per second admits exactly after the time that it tells', () => {
   const clock = new ManualClock();
   const store = new MemoryStore({ clock });
   for (let rate = 1; rate <= 1000; rate += 1) {
@@ -207,7 +207,7 @@ describe('a bucket of 7 a second drifts by no unit', () => {
     expect(BigInt(units)).toBe(30_000n + refilled);
   });
 
-  test('C095: fifty thousand requests of one unit take fifty thousand sevenths of a second', () => {
+  test('fifty thousand requests of one unit take fifty thousand sevenths of a second', () => {
     const clock = new ManualClock();
     const startMs = clock.now();
     const store = new MemoryStore({ clock });

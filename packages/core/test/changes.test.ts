@@ -18,7 +18,7 @@ function subject() {
 
 describe('a limit that changes', () => {
   test.each(['fixed-window', 'sliding-window-log', 'sliding-window-counter'])(
-    'B223: %s: the new one holds at once, and what was used counts',
+    '%s: the new one holds at once, and what was used counts',
     (algorithm) => {
       const take = subject();
       take(0, `${algorithm} 100/1m`, 1);
@@ -48,7 +48,7 @@ describe('a limit that changes', () => {
 });
 
 describe('a window, interval or algorithm that changes', () => {
-  test('B226: full by a window of 60 s, then of 10 s: admitted at most 10 s later, however often it asks', () => {
+  test('full by a window of 60 s, then of 10 s: admitted at most 10 s later, however often it asks', () => {
     for (const [before, after] of [
       ['fixed-window 5/1m', 'fixed-window 5/10s align=first-request'],
       ['sliding-window-log 5/1m', 'sliding-window-log 5/10s'],

@@ -38,7 +38,7 @@ test('a cost of 0 is never delayed', () => {
   ]);
 });
 
-test('B111: 10 per 30 s, one hit a second: it leaks while hits keep coming', () => {
+test('10 per 30 s, one hit a second: it leaks while hits keep coming', () => {
   const remaining = [9, 8, 7, 7, 6, 5, 5, 4, 3, 3, 2];
   const rows = remaining.map((left, second): Row => {
     // One unit leaks in three seconds.
@@ -49,7 +49,7 @@ test('B111: 10 per 30 s, one hit a second: it leaks while hits keep coming', () 
 });
 
 test.each([1000, 86_400_000, 315_360_000_000])(
-  'B074: after %d ms idle, all of it is there and no more',
+  'after %d ms idle, all of it is there and no more',
   (ms) => {
     expectTimeline('leaky-bucket 10 1/1s', [
       [0, 3, true, 7, 0, 3000],
@@ -58,7 +58,7 @@ test.each([1000, 86_400_000, 315_360_000_000])(
   },
 );
 
-test('B222: 6 a minute, all at once: six pass, the seventh is told 10 s', () => {
+test('6 a minute, all at once: six pass, the seventh is told 10 s', () => {
   const rows: Row[] = Array.from({ length: 6 }, (_, i) => [0, 1, true, 5 - i, 0, (i + 1) * 10_000]);
   expectTimeline('leaky-bucket 6 6/1m shape=false', [...rows, [0, 1, false, 0, 10_000, 60_000]]);
 });

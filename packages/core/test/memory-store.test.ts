@@ -26,7 +26,7 @@ test('answers at once, without a promise', () => {
   expect(store.close()).toBeUndefined();
 });
 
-describe('C071: under a flood of new keys', () => {
+describe('under a flood of new keys', () => {
   test.each([1, 2, 3, 10, 2000])('there are never more than maxKeys (%d)', (maxKeys) => {
     const { store, flood } = setUp(maxKeys);
     for (let i = 0; i < 10; i += 1) {
@@ -145,7 +145,7 @@ describe('C071: under a flood of new keys', () => {
   });
 });
 
-describe('B186: who is idle', () => {
+describe('who is idle', () => {
   test('is dropped, a few at a time, as others come, and does not count as dropped', () => {
     const { clock, store, flood } = setUp(200_000);
     flood(30_000);

@@ -5,13 +5,13 @@ import { runChild } from './child.ts';
 
 jest.setTimeout(60_000);
 
-test('B182, B193: a process ends by itself though nothing was closed, and a window of 30 days needs no timer', async () => {
+test('a process ends by itself though nothing was closed, and a window of 30 days needs no timer', async () => {
   const { stdout, stderr } = await runChild('one-request.ts');
   expect(stdout.trim().split('\n')).toEqual(['[true,true,true,false]', 'false']);
   expect(stderr).toBe('');
 });
 
-test('B185: 100,000 hits hold no context and leave no timer', async () => {
+test('100,000 hits hold no context and leave no timer', async () => {
   const { stdout } = await runChild('hits-in-contexts.ts', { nodeOptions: ['--expose-gc'] });
   const { left, alive } = JSON.parse(stdout);
   expect(left).toBeLessThan(10);
@@ -19,7 +19,7 @@ test('B185: 100,000 hits hold no context and leave no timer', async () => {
   expect(alive).not.toContain('Immediate');
 });
 
-test('B256: a worker of a cluster is warned that its memory store counts for itself only', async () => {
+test('a worker of a cluster is warned that its memory store counts for itself only', async () => {
   const { stdout } = await runChild('cluster-workers.ts');
   const warning = expect.stringMatching(/one of several workers.*memory store/);
   expect(JSON.parse(stdout)).toEqual({ primary: [], 'worker 1': [warning], 'worker 2': [warning] });

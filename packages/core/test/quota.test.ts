@@ -82,7 +82,7 @@ const durations = [
   ['blockFor', (blockFor: number) => tokenBucket({ capacity: 1, refillRate: 1, blockFor })],
 ] as const;
 
-describe('C087, B215: what is no whole number is refused when the quota is made', () => {
+describe('what is no whole number is refused when the quota is made', () => {
   const wrong = [Number.NaN, Number.POSITIVE_INFINITY, -1, 1.5, '10', null, 2 ** 53, true, {}, 10n];
 
   describe.each([...numbers, ...durations])('%s', (option, make) => {
@@ -118,7 +118,7 @@ describe('C087, B215: what is no whole number is refused when the quota is made'
   });
 });
 
-test('B214: a limit or capacity of 0 is a quota that denies everything; a rate of 0 is none', () => {
+test('a limit or capacity of 0 is a quota that denies everything; a rate of 0 is none', () => {
   expect(limitOf(slidingWindowLog({ limit: 0, window: '1m' }))).toBe(0);
   expect(limitOf(tokenBucket({ capacity: 0, refillRate: 1 }))).toBe(0);
   expect(() => tokenBucket({ capacity: 1, refillRate: 0 })).toThrow('`refillRate`');

@@ -70,7 +70,7 @@ describe('an option that is not what it should be is an error that names it', ()
   });
 });
 
-test('C015: two policies of one name, differing only in case, are an error', () => {
+test('two policies of one name, differing only in case, are an error', () => {
   const twice = (one: string, other: string) => () =>
     new RateLimiter({
       policies: [

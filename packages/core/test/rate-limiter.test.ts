@@ -16,7 +16,7 @@ function setUp<const Q extends Record<string, QuotaInput>>(quotas: Q) {
 }
 
 describe('several policies', () => {
-  test('B058: of one key have a count each', () => {
+  test('of one key have a count each', () => {
     const { limiter } = setUp({ minute: 'fixed-window 5/1m', day: 'fixed-window 50/1d' });
     for (let i = 0; i < 5; i += 1) expect(limiter.take('k').allowed).toBe(true);
     const { allowed, tightest, decisions } = limiter.take('k');
@@ -28,7 +28,7 @@ describe('several policies', () => {
     ]);
   });
 
-  test('B064: what one denies is charged to none', () => {
+  test('what one denies is charged to none', () => {
     const { clock, limiter, left } = setUp({
       minute: 'sliding-window-log 10/1m',
       'half-hour': 'sliding-window-log 30/30m',
@@ -44,7 +44,7 @@ describe('several policies', () => {
     expect(left()).toEqual({ minute: 0, 'half-hour': 10 });
   });
 
-  test('B067: a denial is told as the one that denied sees it, by the longest wait of several', () => {
+  test('a denial is told as the one that denied sees it, by the longest wait of several', () => {
     const { limiter } = setUp({
       room: 'fixed-window 60/1m',
       short: 'fixed-window 0/1m',
@@ -114,7 +114,7 @@ describe('several policies', () => {
     );
   });
 
-  test('B220: each request is limited by the quota that came with it, and no other request', () => {
+  test('each request is limited by the quota that came with it, and no other request', () => {
     const { limiter } = setUp({ user: '1/1m' });
     for (let limit = 1; limit <= 100; limit += 1) {
       const quota = { limit, window: '1m' };
@@ -308,7 +308,7 @@ test('closing a limiter closes the store that it made, and not one that it was g
   expect(limiter.take('k').allowed).toBe(true);
 });
 
-test('C075: 200 requests at once, of which 10 have room', async () => {
+test('200 requests at once, of which 10 have room', async () => {
   const { limiter } = setUp({ a: '10/1m' });
   const verdicts = await Promise.all(Array.from({ length: 200 }, async () => limiter.take('k')));
   expect(verdicts.filter(({ allowed }) => allowed)).toHaveLength(10);

@@ -38,7 +38,7 @@ describe('units go back to where they were taken from', () => {
   );
 
   test.each(['fixed-window 5/10s', 'fixed-window 5/10s align=first-request'])(
-    'B128: not a window that has ended: the next admits its limit and no more: %s',
+    'not a window that has ended: the next admits its limit and no more: %s',
     (quota) => {
       const { take, refund } = subject(quota);
       take(0, 5);

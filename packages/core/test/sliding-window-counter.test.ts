@@ -15,7 +15,7 @@ test('the window before counts as far as it still overlaps, rounded down', () =>
   ]);
 });
 
-test('B115: a limit of 1: admitted at once, and again when nothing of the window before counts', () => {
+test('a limit of 1: admitted at once, and again when nothing of the window before counts', () => {
   expectTimeline('1/10s', [
     // One unit counts as one as long as all of its window overlaps: to the end of that window.
     [0, 1, true, 0, 0, 10_001],

@@ -4,7 +4,7 @@ import { MemoryStore, RateLimiter, slidingWindowLog } from '../src/index.ts';
 import { ManualClock } from '../src/testing/index.ts';
 import { countAdmitted, expectTimeline, NEVER, type Row } from './timeline-table.ts';
 
-test('B078: the wait is for the oldest charge to leave, not for the newest', () => {
+test('the wait is for the oldest charge to leave, not for the newest', () => {
   expectTimeline('sliding-window-log 2/1m', [
     [0, 1, true, 1, 0, 60_000],
     [10_000, 1, true, 0, 0, 70_000],
@@ -29,14 +29,14 @@ test('for a larger cost the wait is for as many of the oldest as it takes', () =
   ]);
 });
 
-test('B126: what has left the window no longer counts', () => {
+test('what has left the window no longer counts', () => {
   expectTimeline('sliding-window-log 10/1m', [
     [0, 10, true, 0, 0, 60_000],
     [60_001, 1, true, 9, 0, 120_001],
   ]);
 });
 
-test('B116: a cost above the limit is never admitted, and uses nothing', () => {
+test('a cost above the limit is never admitted, and uses nothing', () => {
   expectTimeline('sliding-window-log 10/1m', [
     [0, 5, true, 5, 0, 60_000],
     [0, 100, false, 5, NEVER, 60_000],
@@ -54,18 +54,18 @@ test('100 at 12:00:59 and 100 at 12:01:00: only the first 100 pass', () => {
   expect(admitted).toEqual([100, 0]);
 });
 
-test('B122: charges of the same millisecond are counted each', () => {
+test('charges of the same millisecond are counted each', () => {
   const quota = slidingWindowLog({ limit: 50, window: '1s' });
   expect(countAdmitted(quota, [{ at: 0, count: 1000 }])).toEqual([50]);
 });
 
-test('B021: 15 requests around the edge of a window: at most 5 in any 20 s', () => {
+test('15 requests around the edge of a window: at most 5 in any 20 s', () => {
   const calls = Array.from({ length: 15 }, (_, i) => ({ at: 15_000 + i * 700, count: 1 }));
   const admitted = countAdmitted(slidingWindowLog({ limit: 5, window: '20s' }), calls);
   expect(admitted).toEqual([1, 1, 1, 1, 1, ...Array(10).fill(0)]);
 });
 
-test('B020: each key has a window of its own', () => {
+test('each key has a window of its own', () => {
   const clock = new ManualClock(0);
   const store = new MemoryStore({ clock });
   const quota = slidingWindowLog({ limit: 1, window: '10s' });

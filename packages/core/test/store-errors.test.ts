@@ -60,7 +60,7 @@ describe('while a store fails, by onStoreError', () => {
     }
   });
 
-  test("B049: 'deny': nothing passes, with a wait that is a number", async () => {
+  test("'deny': nothing passes, with a wait that is a number", async () => {
     const { clock, store, take } = setUp([{ name: 'a', quota: '2/1m' }], { onStoreError: 'deny' });
     store.fail(gone);
     const verdict = await take();

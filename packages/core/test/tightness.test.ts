@@ -62,7 +62,7 @@ test('retryAfterMs: a millisecond before it the cost is denied, at it it is admi
   );
 });
 
-test('B071: remaining: that cost is admitted, one more is not; nor are more requests of one unit', () => {
+test('remaining: that cost is admitted, one more is not; nor are more requests of one unit', () => {
   fc.assert(
     fc.property(pasts, costs, (past, cost) => {
       const { remaining, limit, blocked } = after(past).take(cost);

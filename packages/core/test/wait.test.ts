@@ -39,7 +39,7 @@ describe('wait', () => {
     expect(clock.sleeping).toBe(0);
   });
 
-  test('B259: twenty jobs at one a second with a burst of five all run, in fifteen seconds', async () => {
+  test('twenty jobs at one a second with a burst of five all run, in fifteen seconds', async () => {
     const { clock, limiter } = setUp('token-bucket 5 1/1s');
     const finishedAt: number[] = [];
     const jobs = Array.from({ length: 20 }, () =>
