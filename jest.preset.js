@@ -7,6 +7,8 @@ export default {
   transform: {
     '\\.ts$': ['@swc/jest', { jsc: { target: 'es2022', parser: { syntax: 'typescript' } } }],
   },
+  // No test is about how long it takes, and a busy machine takes long.
+  testTimeout: 60_000,
   // The default, babel, reports branches that exist only in swc's output.
   coverageProvider: 'v8',
 };
