@@ -306,7 +306,7 @@ export class RateLimiter<S extends Store = MemoryStore, P extends Store = S> {
 
 /** Asked of Node.js where there is one: an import would keep this from running anywhere else. */
 function isClusterWorker(): boolean {
-  const cluster: unknown = globalThis.process?.getBuiltinModule?.('node:cluster');
+  const cluster: unknown = globalThis.process?.getBuiltinModule?.('cluster');
   return (cluster as { readonly isWorker?: boolean } | undefined)?.isWorker === true;
 }
 
