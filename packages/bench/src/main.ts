@@ -5,6 +5,7 @@ import { compareLoops } from './loop/compare-loops.ts';
 import { describeMachine } from './machine.ts';
 import { compareMemory } from './memory/compare-memory.ts';
 import { printJson, printReport } from './print.ts';
+import { endProgress } from './progress.ts';
 import type { Report } from './report.ts';
 
 const benchmarks: Record<BenchmarkName, (quick: boolean) => Promise<Report<unknown>>> = {
@@ -21,6 +22,7 @@ try {
   const reports = new Map<BenchmarkName, Report<unknown>>();
   for (const name of names) {
     const report = await benchmarks[name](quick);
+    endProgress();
     reports.set(name, report);
     if (!json) printReport(name, report, machine);
   }

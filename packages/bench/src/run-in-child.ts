@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { ChildTaskName, ChildTasks } from './child-tasks.ts';
+import { showProgress } from './progress.ts';
 
 type Input<Name extends ChildTaskName> = Parameters<ChildTasks[Name]>[0];
 type Output<Name extends ChildTaskName> = Awaited<ReturnType<ChildTasks[Name]>>;
@@ -31,6 +32,7 @@ export function startChild<Name extends ChildTaskName>(
   input: Input<Name>,
   nodeOptions: readonly string[] = [],
 ): ChildProcess {
+  showProgress(`${name} ${Object.values(input).join(', ')}`);
   const child = fork(childFile, { execArgv: [...process.execArgv, ...nodeOptions] });
   child.send({ name, input });
   return child;

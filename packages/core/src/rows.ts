@@ -17,6 +17,11 @@ export class Rows {
   readonly #free: number[] = [];
   #next = 0;
 
+  /** How many slots there are, the free ones among them. */
+  get length(): number {
+    return this.#next;
+  }
+
   /** A slot whose row is empty but for the key. */
   take(key: string): number {
     const slot = this.#free.pop() ?? this.#next++;
@@ -27,7 +32,7 @@ export class Rows {
       this.ints.push(new Int32Array(doubles.buffer));
       this.#earlier.push(undefined);
       this.#logs.push(undefined);
-      this.#keys.push([]);
+      this.#keys.push(new Array<string>(BLOCK_SLOTS).fill(''));
     }
     (this.doubles[block] as Float64Array)[rowAt(slot) + AT_MS] = Number.NEGATIVE_INFINITY;
     (this.#keys[block] as string[])[slot & SLOT_MASK] = key;
@@ -90,7 +95,7 @@ export class Rows {
     this.setInt(slot, FLAGS, on ? flags | flag : flags & ~flag);
   }
 
-  /** Hangs a slot in as the last of the ring that begins at `first`; answers the ring's first. */
+  /** Adds a slot at the end of the ring that begins at `first`; returns the ring's first. */
   link(slot: number, first: number): number {
     if (first === NONE) {
       this.setInt(slot, NEXT, slot);
@@ -105,7 +110,7 @@ export class Rows {
     return first;
   }
 
-  /** Takes a slot out of the ring that begins at `first`; answers the ring's first. */
+  /** Takes a slot out of the ring that begins at `first`; returns the ring's first. */
   unlink(slot: number, first: number): number {
     const next = this.int(slot, NEXT);
     if (next === slot) return NONE;

@@ -21,10 +21,10 @@ import {
  * The subjects of a memory store: no object and no timer a key, nothing for the garbage collector to walk but the keys
  * themselves, and no step that grows with the number of keys.
  *
- * Slots hang in two rings. Whoever was denied and must still wait, or is blocked, is *guarded*; all others are
- * *ordinary*. As others come, a few slots of each ring are looked at and turned to its end: the idle ones are dropped,
- * the guarded whose time is over become ordinary. When the table is full, an ordinary slot makes room, one that was
- * used since it was last looked at being spared (the CLOCK algorithm); a guarded one only where there is no other.
+ * Slots are in one of two rings, in the order in which they came. Whoever was denied and must still wait, or is
+ * blocked, is *guarded*; all others are *ordinary*. As others come, a few slots are swept: the idle ones are dropped,
+ * the guarded whose time is over become ordinary. When the table is full, the ordinary slot that came first makes room,
+ * unless it was used since it was last looked at (the CLOCK algorithm); a guarded one only where there is no other.
  */
 export class SubjectTable {
   readonly #maxKeys: number;
@@ -38,6 +38,8 @@ export class SubjectTable {
   /** The first of the ring of ordinary slots, and of guarded ones. */
   #ordinary: number = NONE;
   #guarded: number = NONE;
+  /** The slot that is swept next. */
+  #sweptNext = 0;
   #size = 0;
   #dropped = 0;
   /** Coarse times are whole seconds since this one, so that 32 bits hold them. */
@@ -113,6 +115,7 @@ export class SubjectTable {
     policy.index.add(key, slot);
     this.#rows.setInt(slot, KIND, this.#intern(policy, quota).id);
     this.#rows.setInt(slot, EMPTY_AT_S, -MOST_SECONDS);
+    this.#rows.setInt(slot, FLAGS, IN_USE);
     this.#ordinary = this.#rows.link(slot, this.#ordinary);
     this.#size += 1;
     return slot;
@@ -167,10 +170,11 @@ export class SubjectTable {
     this.guard(slot, untilMs);
   }
 
+  /** Guarded it stays: it may have been denied as well. Without a state, there is nothing left to remember. */
   unblock(slot: number): void {
     this.#blockedUntilMs.delete(slot);
     this.#rows.flag(slot, BLOCKED, false);
-    this.#unguard(slot);
+    if (this.shapeOf(slot) === undefined) this.remove(slot);
   }
 
   /** Since when the clock has been behind the slot's state; 0 where it is not. */
@@ -210,15 +214,13 @@ export class SubjectTable {
 
   #sweep(nowS: number): void {
     const rows = this.#rows;
-    for (let i = 0; i < SWEPT_PER_ADD && this.#ordinary !== NONE; i += 1) {
-      const slot = this.#ordinary;
-      this.#ordinary = rows.int(slot, NEXT);
-      if (rows.int(slot, EMPTY_AT_S) <= nowS) this.remove(slot);
-    }
-    for (let i = 0; i < SWEPT_PER_ADD && this.#guarded !== NONE; i += 1) {
-      const slot = this.#guarded;
-      this.#guarded = rows.int(slot, NEXT);
-      if (rows.int(slot, GUARDED_UNTIL_S) <= nowS) this.#unguard(slot);
+    for (let i = 0; i < SWEPT_PER_ADD; i += 1) {
+      const slot = this.#sweptNext;
+      this.#sweptNext = slot + 1 < rows.length ? slot + 1 : 0;
+      const flags = rows.int(slot, FLAGS);
+      if ((flags & IN_USE) === 0) continue;
+      if ((flags & GUARDED) !== 0 && rows.int(slot, GUARDED_UNTIL_S) <= nowS) this.#unguard(slot);
+      if ((flags & GUARDED) === 0 && rows.int(slot, EMPTY_AT_S) <= nowS) this.remove(slot);
     }
   }
 
@@ -332,6 +334,7 @@ const BLOCKED = 4;
 const BEHIND = 8;
 const HAS_EARLIER = 16;
 const HAS_LOG = 32;
+const IN_USE = 64;
 const RARE = BEHIND | HAS_EARLIER | HAS_LOG;
 
 /** So few are not worth the trouble: left alone, they are remembered even by a clock that steps far back. */

@@ -1,5 +1,7 @@
 import { expect, test } from '@jest/globals';
-import { slidingWindowCounter } from '../src/index.ts';
+import fc from 'fast-check';
+import { type Decision, MemoryStore, slidingWindowCounter } from '../src/index.ts';
+import { ManualClock } from '../src/testing/index.ts';
 import { countAdmitted, expectTimeline, NEVER } from './timeline-table.ts';
 
 test('the window before counts as far as it still overlaps, rounded down', () => {
@@ -71,5 +73,48 @@ test('a limit of ten million a month is exact, though its products leave 2^53', 
       [month + oneLessAfter, 1, true, 0, 0, 3 * month - month / 2 + 1],
     ],
     start,
+  );
+});
+
+test('is exact for any limit and window: the units of the window before, and the wait until fewer count', () => {
+  const cases = fc
+    .record({
+      limit: fc.oneof(
+        fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }),
+        fc.integer({ min: 1, max: 1e9 }),
+      ),
+      window: fc.oneof(
+        fc.integer({ min: 1, max: 1e13 }),
+        fc.integer({ min: 1, max: 2_592_000_000 }),
+      ),
+      part: fc.integer({ min: 1, max: 1000 }),
+      elapsed: fc.integer({ min: 0, max: 999 }),
+    })
+    .map(({ limit, window, part, elapsed }) => ({
+      limit,
+      window,
+      used: Math.max(1, Math.floor(limit / 1000) * part),
+      elapsed: Math.floor((window / 1000) * elapsed),
+    }));
+  fc.assert(
+    fc.property(cases, ({ limit, window, used, elapsed }) => {
+      const clock = new ManualClock(Math.ceil(1.8e12 / window) * window);
+      const store = new MemoryStore({ clock });
+      const charge = { policy: 'p', key: 'k', quota: slidingWindowCounter({ limit, window }) };
+      const counting = (atElapsed: number) =>
+        Number((BigInt(used) * BigInt(window - atElapsed)) / BigInt(window));
+
+      expect(store.take([{ ...charge, cost: used }])[0]?.allowed).toBe(true);
+      clock.advance(window + elapsed);
+      const [left, all] = [0, limit].map((cost) => store.take([{ ...charge, cost }])[0]);
+      expect(left?.remaining).toBe(limit - counting(elapsed));
+      if (left?.remaining === limit) return;
+      const { retryAfterMs } = all as Decision;
+      expect(left?.resetAtMs).toBe(clock.now() + retryAfterMs);
+      expect(elapsed + retryAfterMs).toBeLessThanOrEqual(window);
+      expect(counting(elapsed + retryAfterMs - 1)).toBeGreaterThan(0);
+      expect(counting(elapsed + retryAfterMs)).toBe(0);
+    }),
+    { numRuns: 1000 },
   );
 });

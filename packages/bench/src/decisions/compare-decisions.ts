@@ -38,9 +38,9 @@ const QUICK_TITLE =
 type Size = Omit<CompareInput, 'subjects'>;
 
 const FULL: readonly Size[] = [
-  { keyCount: 1, rounds: 40, batches: 16 },
-  { keyCount: 10_000, rounds: 40, batches: 16 },
-  { keyCount: 1_000_000, rounds: 20, batches: 8 },
+  { keyCount: 1, rounds: 30, batches: 16 },
+  { keyCount: 10_000, rounds: 30, batches: 16 },
+  { keyCount: 1_000_000, rounds: 12, batches: 8 },
 ];
 const QUICK: readonly Size[] = [
   { keyCount: 1, rounds: 3, batches: 1 },
