@@ -162,6 +162,23 @@ describe('who is idle', () => {
     expect(store.dropped).toBe(0);
   });
 
+  test.each([
+    'fixed-window 1/10s align=first-request',
+    'sliding-window-log 1/10s',
+    'token-bucket 1 1/10s',
+    'leaky-bucket 1 1/10s',
+  ])('is not dropped a moment too early: %s', (quota) => {
+    const { clock, store, take, flood } = setUp(100_000, quota);
+    clock.advance(1);
+    for (let i = 0; i < 2_000; i += 1) take(`k${i}`);
+    clock.advance(9_999);
+    flood(2_000);
+    for (let i = 0; i < 2_000; i += 1) expect(take(`k${i}`, 0).remaining).toBe(0);
+    clock.advance(1);
+    for (let i = 0; i < 2_000; i += 1) expect(take(`k${i}`, 0).remaining).toBe(1);
+    expect(store.dropped).toBe(0);
+  });
+
   test('where there is room for a minute of traffic, half an hour of it drops nobody that counts', () => {
     const { clock, store, flood } = setUp(5_000);
     for (let minute = 0; minute < 30; minute += 1) {
@@ -208,6 +225,19 @@ describe('a group', () => {
     const again = store.take(charges);
     expect(again.filter(({ allowed }) => !allowed)).toHaveLength(3);
     expect(store.size).toBe(3);
+  });
+
+  test('is remembered once for each of its subjects, old and new', () => {
+    const { store, quota } = setUp(100, '9/1m');
+    const group = (...keys: string[]) =>
+      store.take(keys.map((key) => ({ policy: 'p', key, quota, cost: 1 })));
+    group('a', 'b');
+    expect(store.size).toBe(2);
+    group('c', 'a', 'd', 'b');
+    expect(store.size).toBe(4);
+    expect(group('a', 'c').map(({ remaining }) => remaining)).toEqual([6, 7]);
+    store.reset(['a', 'b', 'c', 'd'].map((key) => ({ policy: 'p', key })));
+    expect(store.size).toBe(0);
   });
 
   test('of old and new subjects in a full store is charged to the right ones', () => {

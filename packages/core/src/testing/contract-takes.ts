@@ -103,6 +103,8 @@ export const TAKE_RULES: readonly Rule[] = [
         'e\u0301',
         '😀',
         '%3A',
+        '\ud800',
+        '\ud801',
       ];
       const odd = [
         '__proto__',
