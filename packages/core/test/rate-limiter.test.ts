@@ -141,6 +141,27 @@ describe('the tightest of those that had room is the one with the least share le
   });
 });
 
+describe('the tightest', () => {
+  test('is not the one with the fewest units left, but with the smallest share of its limit', () => {
+    const { limiter } = setUp({ few: '10/1m', many: '100/1m' });
+    const { tightest } = limiter.take([
+      { policy: 'few', key: 'k', cost: 4 },
+      { policy: 'many', key: 'k', cost: 50 },
+    ]);
+    expect(tightest).toMatchObject({ policy: 'many', remaining: 50 });
+  });
+
+  test('of equals is the first, admitted or denied', () => {
+    const { limiter } = setUp({ a: 'fixed-window 2/1m', b: 'fixed-window 2/1m' });
+    const reversed = ['b', 'a'].map((policy) => ({ policy, key: 'k' }));
+    expect(limiter.peek('k').tightest.policy).toBe('a');
+    expect(limiter.peek(reversed).tightest.policy).toBe('b');
+    limiter.take('k', { cost: 2 });
+    expect(limiter.take('k').tightest.policy).toBe('a');
+    expect(limiter.take(reversed).tightest.policy).toBe('b');
+  });
+});
+
 describe('an advisory charge', () => {
   const charges = (cost = 1) => [
     { policy: 'hard', key: 'k', cost },

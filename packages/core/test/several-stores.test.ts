@@ -76,6 +76,21 @@ describe('charges on several stores', () => {
     ]);
   });
 
+  test('ask no network for more than a look where a store in this process denies, however wide its key', async () => {
+    const { asked, near, limiterOf } = setUp();
+    const limiter = limiterOf([
+      { name: 'tenant', quota: '10/1m', store: near },
+      { name: 'fleet', quota: 'fixed-window 1000/1m' },
+    ]);
+    expect((await take(limiter, 1001)).allowed).toBe(false);
+    await limiter.take([{ policy: 'fleet', key: 'global', cost: 1000 }]);
+    await limiter.take([
+      { policy: 'tenant', key: 'k' },
+      { policy: 'fleet', key: 'global' },
+    ]);
+    expect(new Set(asked)).toEqual(new Set(['near peek']));
+  });
+
   test('the key `global` is the widest, whatever its limit', async () => {
     const { asked, near, far, limiterOf } = setUp();
     const limiter = limiterOf([

@@ -76,6 +76,23 @@ test('a limit of ten million a month is exact, though its products leave 2^53', 
   );
 });
 
+test('a wait is exact where a product of doubles would make it a millisecond longer', () => {
+  const [limit, cost, month] = [2_343_147_807_099_167, 336_245_173_512_886, 30 * 86_400_000];
+  const start = 700 * month;
+  const left = (at: number) =>
+    limit - Number((BigInt(limit) * BigInt(2 * month - at)) / BigInt(month));
+  expectTimeline(
+    { limit, window: month },
+    [
+      [0, limit, true, 0, 0, 2 * month],
+      [month, cost, false, 0, 371_955_831, 2 * month],
+      [month + 371_955_830, cost, false, left(month + 371_955_830), 1, 2 * month],
+      [month + 371_955_831, cost, true, left(month + 371_955_831) - cost, 0, 3 * month],
+    ],
+    start,
+  );
+});
+
 test('is exact for any limit and window: the units of the window before, and the wait until fewer count', () => {
   const cases = fc
     .record({
@@ -89,15 +106,17 @@ test('is exact for any limit and window: the units of the window before, and the
       ),
       part: fc.integer({ min: 1, max: 1000 }),
       elapsed: fc.integer({ min: 0, max: 999 }),
+      share: fc.integer({ min: 1, max: 1000 }),
     })
-    .map(({ limit, window, part, elapsed }) => ({
+    .map(({ limit, window, part, elapsed, share }) => ({
+      share,
       limit,
       window,
       used: Math.max(1, Math.floor(limit / 1000) * part),
       elapsed: Math.floor((window / 1000) * elapsed),
     }));
   fc.assert(
-    fc.property(cases, ({ limit, window, used, elapsed }) => {
+    fc.property(cases, ({ limit, window, used, elapsed, share }) => {
       const clock = new ManualClock(Math.ceil(1.8e12 / window) * window);
       const store = new MemoryStore({ clock });
       const charge = { policy: 'p', key: 'k', quota: slidingWindowCounter({ limit, window }) };
@@ -106,14 +125,17 @@ test('is exact for any limit and window: the units of the window before, and the
 
       expect(store.take([{ ...charge, cost: used }])[0]?.allowed).toBe(true);
       clock.advance(window + elapsed);
-      const [left, all] = [0, limit].map((cost) => store.take([{ ...charge, cost }])[0]);
-      expect(left?.remaining).toBe(limit - counting(elapsed));
-      if (left?.remaining === limit) return;
-      const { retryAfterMs } = all as Decision;
-      expect(left?.resetAtMs).toBe(clock.now() + retryAfterMs);
-      expect(elapsed + retryAfterMs).toBeLessThanOrEqual(window);
-      expect(counting(elapsed + retryAfterMs - 1)).toBeGreaterThan(0);
-      expect(counting(elapsed + retryAfterMs)).toBe(0);
+      const [left] = store.take([{ ...charge, cost: 0 }]);
+      const remaining = limit - counting(elapsed);
+      expect(left?.remaining).toBe(remaining);
+      if (remaining === limit) return;
+      const cost = remaining + Math.ceil(((limit - remaining) / 1000) * share);
+      const [{ retryAfterMs }] = store.take([{ ...charge, cost }]) as [Decision];
+      expect(counting(elapsed + retryAfterMs - 1)).toBeGreaterThan(limit - cost);
+      expect(counting(elapsed + retryAfterMs)).toBeLessThanOrEqual(limit - cost);
+      const emptyAfterMs = (left?.resetAtMs as number) - clock.now();
+      expect(counting(elapsed + emptyAfterMs - 1)).toBeGreaterThan(0);
+      expect(counting(elapsed + emptyAfterMs)).toBe(0);
     }),
     { numRuns: 1000 },
   );
