@@ -8,13 +8,18 @@ import { divideQuota, limitOf, type Quota } from './quota.ts';
 import { type Charge, checkCharges, type Store, type Subject } from './store.ts';
 import type { Degraded, StoreErrorRule } from './verdict.ts';
 
-/** What was answered in the place of a store that failed. */
-export interface Substitute {
+/** What charges came to that no one store met as they were: one failed, or they live on several. */
+export interface Taken {
   readonly decisions: readonly Decision[];
-  /** The charges as they were met, their quotas divided. */
+  /** As they were met: a quota may have been divided, or its block left out. */
   readonly charges: readonly Charge[];
-  /** The store that took over for each, if one did. */
+  /** Where each was taken; `undefined` where no store could be asked. */
   readonly stores: readonly (Store | undefined)[];
+  readonly degraded: Degraded | undefined;
+}
+
+/** What was answered in the place of a store that failed. */
+export interface Substitute extends Taken {
   readonly degraded: Degraded;
 }
 

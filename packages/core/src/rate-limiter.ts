@@ -1,9 +1,8 @@
-import { type Answer, Backend, isMemoryStore, isSubstitute } from './backend.ts';
-import { type Clock, sleep } from './clock.ts';
+import { type Answer, Backend, isMemoryStore, isSubstitute, type Taken } from './backend.ts';
 import { type Duration, toMilliseconds } from './duration.ts';
 import { FloodgateError, invalid, messageOf } from './errors.ts';
 import { callHook, type FloodgateEvent, reportEvent } from './events.ts';
-import { isPromise, type MaybePromise, runSteps } from './maybe-promise.ts';
+import { andThen, isPromise, type MaybePromise, runSteps } from './maybe-promise.ts';
 import { MemoryStore } from './memory-store.ts';
 import type { Quota } from './quota.ts';
 import { toQuota } from './quota-text.ts';
@@ -16,8 +15,9 @@ import {
 } from './rate-limiter-options.ts';
 import { Reservations } from './reservations.ts';
 import { type Charge, checkCharges, type Store, type Subject } from './store.ts';
-import { type AcrossAnswer, takeAcross } from './take-across.ts';
+import { takeAcross } from './take-across.ts';
 import { type Ledger, type StoreErrorRule, Verdict } from './verdict.ts';
+import { waitForAdmission } from './wait-for-admission.ts';
 
 /** What a limiter with these stores answers: at once where they do, a promise where one of them does. */
 export type AnswerOf<S extends Store, T> = [
@@ -127,25 +127,14 @@ export class RateLimiter<S extends Store = MemoryStore, P extends Store = S> {
     whose: string | readonly ChargeRequest[],
     { cost, signal, maxWait }: WaitOptions = {},
   ): Promise<Verdict> {
-    let leftMs =
-      maxWait === undefined ? Number.POSITIVE_INFINITY : toMilliseconds(maxWait, 'maxWait');
     const costOption = cost === undefined ? undefined : { cost };
-    for (;;) {
-      signal?.throwIfAborted();
-      const verdict: Verdict = await this.take(whose, costOption);
-      if (signal?.aborted === true) {
-        await verdict.settle(0);
-        throw signal.reason;
-      }
-      const waitMs = verdict.allowed ? verdict.delayMs : verdict.retryAfterMs;
-      if (waitMs > leftMs || waitMs === Number.POSITIVE_INFINITY) {
-        await verdict.settle(0);
-        throw tooLong(verdict, waitMs, leftMs);
-      }
-      leftMs -= waitMs;
-      if (waitMs > 0) await sleep(this.#clockOf(verdict), waitMs, signal);
-      if (verdict.allowed) return verdict;
-    }
+    return waitForAdmission({
+      take: () => this.take(whose, costOption),
+      clockOf: ({ tightest }) => this.#backendOf(tightest.policy).store.clock,
+      signal,
+      maxWaitMs:
+        maxWait === undefined ? Number.POSITIVE_INFINITY : toMilliseconds(maxWait, 'maxWait'),
+    });
   }
 
   /** Closes the store that this limiter made; one that it was given belongs to who made it. */
@@ -195,21 +184,13 @@ export class RateLimiter<S extends Store = MemoryStore, P extends Store = S> {
   }
 
   #verdict(charges: readonly Charge[], answer: Answer, mode: 'take' | 'peek'): Verdict {
-    if (!isSubstitute(answer)) {
-      return new Verdict(
-        charges,
-        answer,
-        mode === 'take' ? this.#mainLedger : undefined,
-        undefined,
-      );
-    }
-    const ledger = { stores: answer.stores, onSettleFailed: this.#onSettleFailed };
-    return new Verdict(
-      answer.charges,
-      answer.decisions,
-      mode === 'take' ? ledger : undefined,
-      answer.degraded,
-    );
+    if (isSubstitute(answer)) return this.#verdictOf(answer, mode);
+    return new Verdict(charges, answer, mode === 'take' ? this.#mainLedger : undefined, undefined);
+  }
+
+  #verdictOf({ charges, decisions, stores, degraded }: Taken, mode: 'take' | 'peek'): Verdict {
+    const ledger = { stores, onSettleFailed: this.#onSettleFailed };
+    return new Verdict(charges, decisions, mode === 'take' ? ledger : undefined, degraded);
   }
 
   #meetAcross(
@@ -219,12 +200,7 @@ export class RateLimiter<S extends Store = MemoryStore, P extends Store = S> {
   ): MaybePromise<Verdict> {
     checkCharges(charges);
     const steps = takeAcross(charges, backends, mode, this.#reservations, this.#onSettleFailed);
-    const answer = runSteps(steps);
-    const verdictOf = ({ charges, decisions, stores, degraded }: AcrossAnswer): Verdict => {
-      const ledger = { stores, onSettleFailed: this.#onSettleFailed };
-      return new Verdict(charges, decisions, mode === 'take' ? ledger : undefined, degraded);
-    };
-    return isPromise(answer) ? answer.then(verdictOf) : verdictOf(answer);
+    return andThen(runSteps(steps), (taken) => this.#verdictOf(taken, mode));
   }
 
   #tell(verdict: Verdict): Verdict {
@@ -268,11 +244,6 @@ export class RateLimiter<S extends Store = MemoryStore, P extends Store = S> {
     return done as AnswerOf<S | P, void>;
   }
 
-  /** The clock of the policy that is waited for. */
-  #clockOf({ tightest }: Verdict): Clock | undefined {
-    return this.#backendOf(tightest.policy).store.clock;
-  }
-
   #find(name: string): ResolvedPolicy | undefined {
     return this.#policies.find((policy) => policy.name === name);
   }
@@ -291,18 +262,17 @@ export class RateLimiter<S extends Store = MemoryStore, P extends Store = S> {
     );
   }
 
-  /** Workers of one server, each with a memory store, would each allow the whole limit. */
   #warnOfSeveralProcesses(): void {
-    const isWorker = isClusterWorker();
-    if (!isWorker || !this.#backends.some(({ store }) => isMemoryStore(store))) return;
-    this.#report({
-      code: 'warning',
-      message:
-        'This process is one of several workers, and a memory store counts for one process only: together they ' +
-        'admit a multiple of the limit. Use a store that they share.',
-    });
+    if (isClusterWorker() && this.#backends.some(({ store }) => isMemoryStore(store))) {
+      this.#report({ code: 'warning', message: ONE_OF_SEVERAL_PROCESSES });
+    }
   }
 }
+
+/** Workers of one server, each with a memory store, would each allow the whole limit. */
+const ONE_OF_SEVERAL_PROCESSES =
+  'This process is one of several workers, and a memory store counts for one process only: together they admit a ' +
+  'multiple of the limit. Use a store that they share.';
 
 /** Asked of Node.js where there is one: an import would keep this from running anywhere else. */
 function isClusterWorker(): boolean {
@@ -324,15 +294,4 @@ interface ResolvedPolicy {
   readonly name: string;
   readonly quota: Quota;
   readonly backend: Backend;
-}
-
-function tooLong({ tightest }: Verdict, waitMs: number, leftMs: number): FloodgateError {
-  const never = waitMs === Number.POSITIVE_INFINITY;
-  return new FloodgateError(
-    never ? 'FLOODGATE_NEVER_ADMITTED' : 'FLOODGATE_WAIT_TOO_LONG',
-    never
-      ? `A cost of ${tightest.cost} is never admitted: the limit of policy \`${tightest.policy}\` is ${tightest.limit}`
-      : `Policy \`${tightest.policy}\` admits this in ${waitMs} ms, more than the ${leftMs} ms left of \`maxWait\``,
-    { retryAfterMs: waitMs },
-  );
 }

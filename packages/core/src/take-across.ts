@@ -1,18 +1,10 @@
-import { type Backend, isSubstitute, strictest } from './backend.ts';
+import { type Backend, isSubstitute, strictest, type Taken } from './backend.ts';
 import type { Decision } from './decision.ts';
 import { type Steps, wait } from './maybe-promise.ts';
 import { limitOf } from './quota.ts';
 import type { Reservations } from './reservations.ts';
 import type { Charge, Refund, Store } from './store.ts';
 import { type Degraded, isAdmitted, type StoreErrorRule } from './verdict.ts';
-
-/** What a take across several stores came to, in the order of its charges. */
-export interface AcrossAnswer {
-  readonly charges: readonly Charge[];
-  readonly decisions: readonly Decision[];
-  readonly stores: readonly (Store | undefined)[];
-  readonly degraded: Degraded | undefined;
-}
 
 /**
  * Meets charges that live on several stores, one store after the other: those in this process first, and the one with
@@ -26,7 +18,7 @@ export function* takeAcross(
   mode: 'take' | 'peek',
   reservations: Reservations,
   onRefundFailed: (error: unknown) => void,
-): Steps<AcrossAnswer> {
+): Steps<Taken> {
   const parts = partsOf(charges, backends);
   const held: Part[] = [];
   let denied = false;
@@ -154,7 +146,7 @@ function* askUncharged(part: Part): Steps<void> {
   part.decisions = decisions;
 }
 
-function assemble(charges: readonly Charge[], parts: readonly Part[]): AcrossAnswer {
+function assemble(charges: readonly Charge[], parts: readonly Part[]): Taken {
   const met = [...charges];
   const decisions: Decision[] = [];
   const stores: (Store | undefined)[] = [];
