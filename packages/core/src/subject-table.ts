@@ -1,7 +1,7 @@
-import { hasShape, type Shape, shapeOf } from './algorithms/carry-over.ts';
+import { hasShape, type Shape } from './algorithms/carry-over.ts';
 import type { State } from './algorithms/state.ts';
 import type { Decision } from './decision.ts';
-import { KeyIndex } from './key-index.ts';
+import { type Kind, Kinds } from './kinds.ts';
 import { periodOf, type Quota } from './quota.ts';
 import {
   AT_MS,
@@ -31,10 +31,7 @@ export class SubjectTable {
   readonly #rows: Rows = new Rows();
   readonly #blockedUntilMs: Map<number, number> = new Map();
   readonly #behindSinceMs: Map<number, number> = new Map();
-  readonly #policies: Map<string, PolicySubjects> = new Map();
-  /** The policy met last: most often the one met next. */
-  #lastPolicy: PolicySubjects | undefined;
-  readonly #kinds: (Kind | undefined)[] = [];
+  readonly #kinds: Kinds = new Kinds();
   /** The first of the ring of ordinary slots, and of guarded ones. */
   #ordinary: number = NONE;
   #guarded: number = NONE;
@@ -60,13 +57,7 @@ export class SubjectTable {
 
   /** The subject's slot, or -1. */
   find(policyName: string, key: string): number {
-    let policy = this.#lastPolicy;
-    if (policy === undefined || policy.name !== policyName) {
-      policy = this.#policies.get(policyName);
-      if (policy === undefined) return NONE;
-      this.#lastPolicy = policy;
-    }
-    return policy.index.get(key) ?? NONE;
+    return this.#kinds.policy(policyName)?.index.get(key) ?? NONE;
   }
 
   /** What the slot's state knows of its quota; `undefined` where nothing but a block is remembered. */
@@ -106,14 +97,10 @@ export class SubjectTable {
     if (this.#size >= Math.min(SWEPT_FROM_SIZE, this.#maxKeys)) this.#sweep(nowS);
     if (this.#size >= this.#maxKeys) this.#makeRoom(nowS);
 
-    let policy = this.#policies.get(policyName);
-    if (policy === undefined) {
-      policy = { name: policyName, index: new KeyIndex(), kinds: [] };
-      this.#policies.set(policyName, policy);
-    }
+    const policy = this.#kinds.policyOrNew(policyName);
     const slot = this.#rows.take(key);
     policy.index.add(key, slot);
-    this.#rows.setInt(slot, KIND, this.#intern(policy, quota).id);
+    this.#rows.setInt(slot, KIND, this.#kinds.hold(policy, quota).id);
     this.#rows.setInt(slot, EMPTY_AT_S, -MOST_SECONDS);
     this.#rows.setInt(slot, FLAGS, IN_USE);
     this.#ordinary = this.#rows.link(slot, this.#ordinary);
@@ -128,7 +115,7 @@ export class SubjectTable {
     const row = rowAt(slot);
     const doubles = rows.doubles[block] as Float64Array;
     const ints = rows.ints[block] as Int32Array;
-    const kind = this.#kinds[ints[row * 2 + KIND] as number] as Kind;
+    const kind = this.#kinds.at(ints[row * 2 + KIND] as number);
     if (kind.quota !== quota) this.#setKind(slot, quota);
     doubles[row + AT_MS] = state.atMs;
     doubles[row + USED] = state.used;
@@ -207,7 +194,7 @@ export class SubjectTable {
     kind.policy.index.delete(rows.keyOf(slot));
     this.#blockedUntilMs.delete(slot);
     this.#behindSinceMs.delete(slot);
-    this.#release(kind);
+    this.#kinds.release(kind);
     rows.free(slot);
     this.#size -= 1;
   }
@@ -266,62 +253,16 @@ export class SubjectTable {
   }
 
   #kindOf(slot: number): Kind {
-    return this.#kinds[this.#rows.int(slot, KIND)] as Kind;
+    return this.#kinds.at(this.#rows.int(slot, KIND));
   }
 
   #setKind(slot: number, quota: Quota): void {
     const old = this.#kindOf(slot);
-    const kind = this.#intern(old.policy, quota);
+    const kind = this.#kinds.hold(old.policy, quota);
     kind.quota = quota;
     this.#rows.setInt(slot, KIND, kind.id);
-    this.#release(old);
+    this.#kinds.release(old);
   }
-
-  /** The policy's kind for a quota (or for none yet), one slot more counted. */
-  #intern(policy: PolicySubjects, quota: Quota | undefined): Kind {
-    let kind = policy.kinds.find(({ shape }) =>
-      quota === undefined || shape === undefined ? shape === quota : hasShape(shape, quota),
-    );
-    if (kind === undefined) {
-      const free = this.#kinds.indexOf(undefined);
-      const id = free < 0 ? this.#kinds.length : free;
-      kind = { id, policy, shape: quota && shapeOf(quota), quota, slots: 0 };
-      this.#kinds[id] = kind;
-      policy.kinds.push(kind);
-    }
-    kind.slots += 1;
-    return kind;
-  }
-
-  #release(kind: Kind): void {
-    kind.slots -= 1;
-    if (kind.slots > 0) return;
-    this.#kinds[kind.id] = undefined;
-    const { policy } = kind;
-    policy.kinds.splice(policy.kinds.indexOf(kind), 1);
-    if (policy.kinds.length === 0) {
-      this.#policies.delete(policy.name);
-      this.#lastPolicy = undefined;
-    }
-  }
-}
-
-/** All subjects of one policy. */
-interface PolicySubjects {
-  readonly name: string;
-  readonly index: KeyIndex;
-  /** The kinds that its slots have: one, unless its quota changed its algorithm or its window. */
-  readonly kinds: Kind[];
-}
-
-/** What slots of one policy have in common, kept once; let go with the last of them. */
-interface Kind {
-  readonly id: number;
-  readonly policy: PolicySubjects;
-  readonly shape: Shape | undefined;
-  /** The last quota met of this shape: most often the only one, and then nothing needs to be compared. */
-  quota: Quota | undefined;
-  slots: number;
 }
 
 /** 68 years: the longest time that 32 bits of seconds hold. */
