@@ -31,7 +31,8 @@ export function decide(
   return blocked(decision, state.blockedUntilMs);
 }
 
-function decideByQuota(
+/** What the quota's algorithm says, of a subject that is not blocked, by a clock that is not behind. */
+export function decideByQuota(
   state: State,
   quota: Quota,
   nowMs: number,

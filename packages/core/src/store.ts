@@ -88,14 +88,24 @@ export function checkRefunds(refunds: readonly Refund[]): void {
   }
 }
 
-function checkCharge({ policy, key, cost }: Charge): void {
+/** Throws unless one charge is such as a store can take. */
+export function checkCharge(charge: Charge): void {
+  const { policy, key, cost } = charge;
+  const valid =
+    Number.isSafeInteger(cost) &&
+    cost >= 0 &&
+    typeof key === 'string' &&
+    key !== '' &&
+    typeof policy === 'string';
+  if (!valid) throw invalidCharge(charge);
+}
+
+function invalidCharge({ policy, key, cost }: Charge): FloodgateError {
   if (!Number.isSafeInteger(cost) || cost < 0) {
-    throw invalid('FLOODGATE_INVALID_CHARGE', 'cost', 'a whole number, 0 or more', cost);
+    return invalid('FLOODGATE_INVALID_CHARGE', 'cost', 'a whole number, 0 or more', cost);
   }
   if (typeof key !== 'string' || key === '') {
-    throw invalid('FLOODGATE_INVALID_CHARGE', 'key', 'a text that is not empty', key);
+    return invalid('FLOODGATE_INVALID_CHARGE', 'key', 'a text that is not empty', key);
   }
-  if (typeof policy !== 'string') {
-    throw invalid('FLOODGATE_INVALID_CHARGE', 'policy', "a policy's name", policy);
-  }
+  return invalid('FLOODGATE_INVALID_CHARGE', 'policy', "a policy's name", policy);
 }

@@ -88,6 +88,44 @@ export class SubjectTable {
   }
 
   /**
+   * Reads a state that this very quota made, and that has neither a block nor been ahead of the clock; false where it
+   * is another.
+   */
+  readUsual(slot: number, state: State, quota: Quota): boolean {
+    const rows = this.#rows;
+    const block = slot >> BLOCK_BITS;
+    const row = rowAt(slot);
+    const ints = rows.ints[block] as Int32Array;
+    const flags = ints[row * 2 + FLAGS] as number;
+    if ((flags & UNUSUAL) !== 0 || this.#kinds.at(ints[row * 2 + KIND] as number).quota !== quota) {
+      return false;
+    }
+    const doubles = rows.doubles[block] as Float64Array;
+    state.atMs = doubles[row + AT_MS] as number;
+    state.used = doubles[row + USED] as number;
+    state.earlier = (flags & HAS_EARLIER) === 0 ? 0 : rows.earlierOf(slot);
+    state.log = (flags & HAS_LOG) === 0 ? undefined : rows.logOf(slot);
+    if ((flags & TOUCHED) === 0) ints[row * 2 + FLAGS] = flags | TOUCHED;
+    return true;
+  }
+
+  /** Keeps what an admitted charge made of a state that {@link readUsual} read. */
+  writeUsual(slot: number, state: Readonly<State>, resetAtMs: number): void {
+    const rows = this.#rows;
+    const block = slot >> BLOCK_BITS;
+    const row = rowAt(slot);
+    const doubles = rows.doubles[block] as Float64Array;
+    doubles[row + AT_MS] = state.atMs;
+    doubles[row + USED] = state.used;
+    const ints = rows.ints[block] as Int32Array;
+    ints[row * 2 + EMPTY_AT_S] = this.#seconds(resetAtMs);
+    const columns = (ints[row * 2 + FLAGS] as number) & COLUMNS;
+    if (columns !== 0 || state.earlier !== 0 || state.log !== undefined) {
+      this.#writeColumns(slot, state);
+    }
+  }
+
+  /**
    * A slot for a subject that has none, and of which a state by `quota` will be kept, or only a block. Makes room first,
    * and drops a few that are idle.
    */
@@ -119,10 +157,8 @@ export class SubjectTable {
     if (kind.quota !== quota) this.#setKind(slot, quota);
     doubles[row + AT_MS] = state.atMs;
     doubles[row + USED] = state.used;
-    const flags = ints[row * 2 + FLAGS] as number;
-    if (state.earlier !== 0 || state.log !== undefined || (flags & RARE) !== 0) {
-      this.#writeRare(slot, state);
-    }
+    this.#writeColumns(slot, state);
+    this.setBehind(slot, state.behindSinceMs);
     // A limit of 0 has nothing to be full of; what was forced on it is kept a while.
     const emptyAtMs = decision.limit > 0 ? decision.resetAtMs : decision.atMs + 2 * periodOf(quota);
     ints[row * 2 + EMPTY_AT_S] = this.#seconds(Math.max(emptyAtMs, state.blockedUntilMs));
@@ -132,16 +168,16 @@ export class SubjectTable {
   writeRefunded(slot: number, state: Readonly<State>): void {
     const doubles = this.#rows.doubles[slot >> BLOCK_BITS] as Float64Array;
     doubles[rowAt(slot) + USED] = state.used;
-    this.#writeRare(slot, state);
+    this.#writeColumns(slot, state);
   }
 
-  #writeRare(slot: number, state: Readonly<State>): void {
+  #writeColumns(slot: number, { earlier, log }: Readonly<State>): void {
     const rows = this.#rows;
-    rows.setEarlier(slot, state.earlier);
-    rows.flag(slot, HAS_EARLIER, state.earlier !== 0);
-    rows.setLog(slot, state.log);
-    rows.flag(slot, HAS_LOG, state.log !== undefined);
-    this.setBehind(slot, state.behindSinceMs);
+    const flags = rows.int(slot, FLAGS);
+    if (earlier !== 0 || (flags & HAS_EARLIER) !== 0) rows.setEarlier(slot, earlier);
+    if (log !== undefined || (flags & HAS_LOG) !== 0) rows.setLog(slot, log);
+    const has = (earlier === 0 ? 0 : HAS_EARLIER) | (log === undefined ? 0 : HAS_LOG);
+    if ((flags & COLUMNS) !== has) rows.setInt(slot, FLAGS, (flags & ~COLUMNS) | has);
   }
 
   /** When the slot's block ends; 0 where there is none. */
@@ -276,7 +312,8 @@ const BEHIND = 8;
 const HAS_EARLIER = 16;
 const HAS_LOG = 32;
 const IN_USE = 64;
-const RARE = BEHIND | HAS_EARLIER | HAS_LOG;
+const UNUSUAL = BLOCKED | BEHIND;
+const COLUMNS = HAS_EARLIER | HAS_LOG;
 
 /** So few are not worth the trouble: left alone, they are remembered even by a clock that steps far back. */
 const SWEPT_FROM_SIZE = 256;

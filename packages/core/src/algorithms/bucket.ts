@@ -19,30 +19,41 @@ export function bucket(
   force: boolean,
 ): Decision {
   const atMs = Math.max(nowMs, state.atMs);
-  const before = state.used === 0 ? 0 : Math.max(0, state.used - rate * (atMs - state.atMs));
-  const size = capacity * intervalMs;
+  const given = rate * (atMs - state.atMs);
+  const before = state.used > given ? state.used - given : 0;
+  const free = capacity * intervalMs - before;
   const charge = cost * intervalMs;
-  let used = before;
-
   const never = cost > capacity || capacity === 0;
-  const allowed = force || (!never && (cost === 0 || charge <= size - before));
-  if (allowed && cost > 0) {
-    used = addUpToSafe(before, charge);
-    state.atMs = atMs;
-    state.used = used;
+  if (force || (!never && (cost === 0 || charge <= free))) {
+    let used = before;
+    if (cost > 0) {
+      used = addUpToSafe(before, charge);
+      state.atMs = atMs;
+      state.used = used;
+    }
+    const left = Math.max(0, floor((capacity * intervalMs - used) / intervalMs));
+    return {
+      allowed: true,
+      limit: capacity,
+      remaining: left,
+      retryAfterMs: 0,
+      resetAtMs: capacity === 0 ? atMs : atMs + ceil(used / rate),
+      delayMs: shape && cost > 0 ? ceil(before / rate) : 0,
+      blocked: false,
+      atMs,
+    };
   }
+  const left = Math.max(0, floor(free / intervalMs));
   return {
-    allowed,
+    allowed: false,
     limit: capacity,
-    remaining: Math.max(0, Math.floor((size - used) / intervalMs)),
-    retryAfterMs: allowed
-      ? 0
-      : never
-        ? Number.POSITIVE_INFINITY
-        : Math.ceil((charge - (size - before)) / rate),
-    resetAtMs: capacity === 0 ? atMs : atMs + Math.ceil(used / rate),
-    delayMs: allowed && shape && cost > 0 ? Math.ceil(before / rate) : 0,
+    remaining: left,
+    retryAfterMs: never ? Number.POSITIVE_INFINITY : ceil((charge - free) / rate),
+    resetAtMs: capacity === 0 ? atMs : atMs + ceil(before / rate),
+    delayMs: 0,
     blocked: false,
     atMs,
   };
 }
+
+const { floor, ceil } = Math;
