@@ -30,6 +30,15 @@ export type QuotaInput = Quota | string | WindowOptions;
  */
 export function parseQuota(text: string): Quota {
   if (typeof text !== 'string') throw invalid(CODE, 'quota', EXPECTATION, text);
+  try {
+    return read(text);
+  } catch (error) {
+    if (!(error instanceof FloodgateError)) throw error;
+    throw new FloodgateError(CODE, error.message + suggestTextForm(text));
+  }
+}
+
+function read(text: string): Quota {
   const words = text.trim().split(/\s+/);
   const algorithm = /^[a-z-]+$/.test(words[0] as string) ? words.shift() : 'sliding-window-counter';
   const bucketSize = algorithm?.endsWith('-bucket') === true ? words.shift() : undefined;
@@ -140,6 +149,18 @@ const FACTORIES = {
 } as const;
 
 const ALGORITHMS = Object.keys(FACTORIES);
+
+/** Rates as they are said (`5/minute`, `5 per minute`, `5/1 hour`) are close to the text form, but not it. */
+function suggestTextForm(text: string): string {
+  const meant = text
+    .replace(/\s+/g, ' ')
+    .replace(/(?: ?\/ ?| per )([\d.]*) ?([a-z]+)/i, (_, count, unit) => `/${count || 1}${unit}`);
+  try {
+    return `; write \`${formatQuota(read(meant))}\``;
+  } catch {
+    return '';
+  }
+}
 
 function splitRate(word: string | undefined, text: string): [units: string, duration: string] {
   const [units, duration, ...rest] = word?.split('/') ?? [];

@@ -293,11 +293,7 @@ export class SubjectTable {
   }
 
   #setKind(slot: number, quota: Quota): void {
-    const old = this.#kindOf(slot);
-    const kind = this.#kinds.hold(old.policy, quota);
-    kind.quota = quota;
-    this.#rows.setInt(slot, KIND, kind.id);
-    this.#kinds.release(old);
+    this.#rows.setInt(slot, KIND, this.#kinds.change(this.#kindOf(slot), quota).id);
   }
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { type Charge, MemoryStore, type Quota } from '../src/index.ts';
+import { type Charge, MemoryStore, type Quota, slidingWindowLog } from '../src/index.ts';
 import { ManualClock } from '../src/testing/index.ts';
 import { costs, KEY, largeQuotas, quotas, steps } from './arbitraries.ts';
 import { Oracle } from './oracle.ts';
@@ -69,7 +69,7 @@ describe.each([
   test('numbers so large that products leave 2^53', () => {
     const timelines = largeQuotas.chain(({ quota, delays, costs }) => {
       const charges = costs.map((cost) => [charge(quota, cost)]);
-      // Debts end at 2^53, and are left to the small numbers.
+      // Debts of a window or a bucket end at 2^53, and are left to the small numbers.
       const modes = ['take', 'take', 'take', 'peek'] as const;
       const step = steps({ charges, costs, delays, backwards, modes });
       return fc.array(step, { minLength: 1, maxLength: 30 });
@@ -78,6 +78,19 @@ describe.each([
     const late = fc.constant(1e15);
     fc.assert(fc.property(timelines, late, agree), { numRuns: numRuns / 2 });
   });
+});
+
+test('debts of a log whose sum leaves 2^53', () => {
+  const most = Number.MAX_SAFE_INTEGER;
+  const limits = fc.oneof(fc.integer({ min: 1, max: 8 }), fc.integer({ min: 1, max: most }));
+  const debts = fc.oneof(fc.constantFrom(1, most), fc.integer({ min: 1, max: most }));
+  const timelines = limits.chain((limit) => {
+    const charges = debts.map((cost) => [charge(slidingWindowLog({ limit, window: 100 }), cost)]);
+    const modes = ['take', 'force', 'force'] as const;
+    const step = steps({ charges, costs: debts, backwards: false, modes });
+    return fc.array(step, { minLength: 1, maxLength: 50 });
+  });
+  fc.assert(fc.property(timelines, starts, agree), { numRuns });
 });
 
 function charge(quota: Quota, cost: number, policy = 'policy-0'): Charge {

@@ -122,6 +122,40 @@ describe('a text that is none', () => {
     expect(() => parseQuota('1.5/1m')).toThrow(/Expected `limit` to be a whole number.*`1\.5\/1m`/);
   });
 
+  test.each([
+    ['5/minute', '5/1m'],
+    ['5/min', '5/1m'],
+    ['5/sec', '5/1s'],
+    ['5/Hour', '5/1h'],
+    ['5 per minute', '5/1m'],
+    ['5 per 10 seconds', '5/10s'],
+    ['5 / 1m', '5/1m'],
+    ['5/1 hour', '5/1h'],
+    ['  fixed-window  5 per   day block=15m ', 'fixed-window 5/1d block=15m'],
+    ['token-bucket 100 10/second', 'token-bucket 100 10/1s'],
+  ])('%p, as rates are said, is told how to write it: %p', (text, meant) => {
+    expect(() => parseQuota(text)).toThrow(
+      expect.objectContaining({
+        code: 'FLOODGATE_INVALID_QUOTA',
+        message: expect.stringMatching(new RegExp(`^Expected .*; write \`${meant}\`$`)),
+      }),
+    );
+  });
+
+  test.each([
+    '5/month',
+    '5 per',
+    'per minute',
+    '-5/minute',
+    '5/minute/hour',
+    '5 per minute x',
+    '5/0m',
+  ])('%p, that no text form stands for, is told of none', (text) => {
+    expect(() => parseQuota(text)).toThrow(
+      expect.objectContaining({ message: expect.not.stringContaining('; write') }),
+    );
+  });
+
   test.each([undefined, null, 100, {}])('%p', (text) => {
     expect(() => parseQuota(text as unknown as string)).toThrow(
       expect.objectContaining({ code: 'FLOODGATE_INVALID_QUOTA' }),

@@ -1,6 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
 import { ChargeLog } from '../src/algorithms/charge-log.ts';
-import { MemoryStore, RateLimiter, slidingWindowLog } from '../src/index.ts';
+import {
+  type Decision,
+  MemoryStore,
+  parseQuota,
+  RateLimiter,
+  slidingWindowLog,
+  type TakeMode,
+} from '../src/index.ts';
 import { ManualClock } from '../src/testing/index.ts';
 import { countAdmitted, expectTimeline, NEVER, type Row } from './timeline-table.ts';
 
@@ -118,6 +125,25 @@ describe('a long log', () => {
     expect(admitted.filter(Boolean)).toHaveLength(5);
   });
 
+  test('of debts as large as numbers can be, each holds for a window of its own', () => {
+    const { at, force } = forced('sliding-window-log 5/1m');
+    for (const ms of [0, 1_000]) force(ms, 1);
+    for (const ms of [10_000, 20_000, 30_000]) force(ms, Number.MAX_SAFE_INTEGER);
+    force(40_000, 3);
+    expect(at(40_000, 2)).toMatchObject({ remaining: 0, retryAfterMs: 50_000, resetAtMs: 100_000 });
+    expect(at(89_999, 2)).toMatchObject({ allowed: false, retryAfterMs: 1 });
+    expect(at(90_000, 2)).toMatchObject({ allowed: true, remaining: 0 });
+  });
+
+  test('of debts as large as numbers can be, one that is given back leaves the others', () => {
+    const { store, charge, at, force } = forced('sliding-window-log 5/1m');
+    for (const ms of [0, 1_000]) force(ms, Number.MAX_SAFE_INTEGER);
+    store.refund([{ ...charge, cost: Number.MAX_SAFE_INTEGER, atMs: 0 }]);
+    expect(at(60_999, 1)).toMatchObject({ allowed: false, retryAfterMs: 1 });
+    store.refund([{ ...charge, cost: Number.MAX_SAFE_INTEGER - 3, atMs: 1_000 }]);
+    expect(at(60_999, 0)).toMatchObject({ remaining: 2 });
+  });
+
   test('holds no charge that was given back', () => {
     let log = ChargeLog.empty;
     for (let i = 0; i < 1000; i += 1) log = log.add(0, i, 1).without(i, 1).log;
@@ -135,3 +161,20 @@ describe('a long log', () => {
     expect([before.length, before.timeAt(1), after.length, after.timeAt(2)]).toEqual([2, 2, 3, 4]);
   });
 });
+
+/** A subject that may be charged more than its limit. */
+function forced(text: string) {
+  const clock = new ManualClock(0);
+  const store = new MemoryStore({ clock });
+  const charge = { policy: 'p', key: 'k', quota: parseQuota(text) };
+  const take = (ms: number, cost: number, mode: TakeMode): Decision => {
+    clock.set(ms);
+    return store.take([{ ...charge, cost }], { mode })[0] as Decision;
+  };
+  return {
+    store,
+    charge,
+    at: (ms: number, cost: number) => take(ms, cost, 'take'),
+    force: (ms: number, cost: number) => take(ms, cost, 'force'),
+  };
+}

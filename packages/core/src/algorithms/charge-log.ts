@@ -1,3 +1,5 @@
+import { addUpToSafe } from './exact.ts';
+
 /**
  * The times and costs of admitted charges, oldest first: a value. Adding makes a new one that shares the ring of
  * entries with the old one and writes only where the old one does not look, so that a charge whose group is denied leaves
@@ -27,6 +29,13 @@ export class ChargeLog {
 
   costAt(index: number): number {
     return this.#ring[this.#at(index) + 1] as number;
+  }
+
+  /** The units of all charges but the oldest `first`, held at 2^53 - 1. */
+  unitsFrom(first: number): number {
+    let units = 0;
+    for (let i = first; i < this.#count; i += 1) units = addUpToSafe(units, this.costAt(i));
+    return units;
   }
 
   /** The log without its oldest `dropped` charges, with one more charge at its end. */

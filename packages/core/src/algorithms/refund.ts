@@ -20,7 +20,8 @@ export function refund(state: State, shape: Shape, cost: number, atMs: number): 
       if (state.log === undefined) break;
       const { log, units } = state.log.without(atMs, cost);
       state.log = log;
-      state.used -= units;
+      // A sum held at 2^53 - 1 may have been more: then what is left is added up.
+      state.used = state.used === Number.MAX_SAFE_INTEGER ? log.unitsFrom(0) : state.used - units;
       break;
     }
     case 'sliding-window-counter': {

@@ -16,7 +16,7 @@ export function slidingWindowLog(
   const atMs = Math.max(nowMs, state.atMs);
   const log = state.log ?? ChargeLog.empty;
   const expired = countExpired(log, windowMs, atMs);
-  let used = state.used - unitsOf(log, expired);
+  let used = unitsAfter(log, expired, state.used);
 
   const allowed = force || (cost === 0 ? limit > 0 : used + cost <= limit);
   const never = cost > limit || limit === 0;
@@ -24,11 +24,10 @@ export function slidingWindowLog(
   if (!allowed) {
     retryAfterMs = never ? Number.POSITIVE_INFINITY : waitMs();
   } else if (cost > 0) {
-    const after = addUpToSafe(used, cost);
+    used = addUpToSafe(used, cost);
     state.atMs = atMs;
-    state.used = after;
-    state.log = log.add(expired, atMs, after - used);
-    used = after;
+    state.used = used;
+    state.log = log.add(expired, atMs, cost);
   }
   return {
     allowed,
@@ -43,6 +42,7 @@ export function slidingWindowLog(
 
   /** Until enough of the oldest charges have left the window. */
   function waitMs(): number {
+    if (used === MOST) return log.timeAt(countTooMany(log, limit - cost) - 1) + windowMs - atMs;
     let left = used;
     let index = expired;
     while (left + cost > limit) {
@@ -56,14 +56,26 @@ export function slidingWindowLog(
 /** The units of charges admitted in `(atMs - windowMs, atMs]`. */
 export function unitsInLog(state: Readonly<State>, windowMs: number, atMs: number): number {
   const log = state.log ?? ChargeLog.empty;
-  return state.used - unitsOf(log, countExpired(log, windowMs, atMs));
+  return unitsAfter(log, countExpired(log, windowMs, atMs), state.used);
 }
 
-/** The units of the oldest `count` charges. */
-function unitsOf(log: ChargeLog, count: number): number {
-  let units = 0;
-  for (let i = 0; i < count; i += 1) units += log.costAt(i);
-  return units;
+/** What is left of the log's `units` without its oldest `count` charges. */
+function unitsAfter(log: ChargeLog, count: number, units: number): number {
+  if (units === MOST) return log.unitsFrom(count);
+  let left = units;
+  for (let i = 0; i < count; i += 1) left -= log.costAt(i);
+  return left;
+}
+
+/** How many of the oldest charges must leave for at most `units` to be left: found from the newest on, without a sum. */
+function countTooMany(log: ChargeLog, units: number): number {
+  let count = log.length;
+  let left = units;
+  while (count > 0 && log.costAt(count - 1) <= left) {
+    count -= 1;
+    left -= log.costAt(count);
+  }
+  return count;
 }
 
 function countExpired(log: ChargeLog, windowMs: number, atMs: number): number {
@@ -76,3 +88,6 @@ function countExpired(log: ChargeLog, windowMs: number, atMs: number): number {
 function emptyAtMs(log: ChargeLog, windowMs: number, atMs: number): number {
   return log.length === 0 ? atMs : Math.max(atMs, log.timeAt(log.length - 1) + windowMs);
 }
+
+/** Debts may come to more. A sum held here does not say what is left when one of them leaves. */
+const MOST = Number.MAX_SAFE_INTEGER;
