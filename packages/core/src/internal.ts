@@ -13,3 +13,4 @@ export {
   type Steps,
   wait,
 } from './maybe-promise.ts';
+export { tightestOf } from './verdict.ts';

@@ -1,6 +1,7 @@
-import { type Answer, Backend, isMemoryStore, isSubstitute, type Taken } from './backend.ts';
+import { type Answer, type Backend, isMemoryStore, isSubstitute, type Taken } from './backend.ts';
+import { Backends } from './backends.ts';
 import { type Duration, toMilliseconds } from './duration.ts';
-import { FloodgateError, invalid, messageOf } from './errors.ts';
+import { checkOptions, FloodgateError, invalid, messageOf } from './errors.ts';
 import { callHook, type FloodgateEvent, reportEvent } from './events.ts';
 import { andThen, isPromise, type MaybePromise, runSteps } from './maybe-promise.ts';
 import { MemoryStore } from './memory-store.ts';
@@ -10,13 +11,14 @@ import {
   type ChargeRequest,
   type CostOption,
   checkLimiterOptions,
+  type Policy,
   type RateLimiterOptions,
   type WaitOptions,
 } from './rate-limiter-options.ts';
 import { Reservations } from './reservations.ts';
 import { type Charge, checkCharges, type Store, type Subject } from './store.ts';
 import { takeAcross } from './take-across.ts';
-import { type Ledger, type StoreErrorRule, Verdict } from './verdict.ts';
+import { type Ledger, Verdict } from './verdict.ts';
 import { waitForAdmission } from './wait-for-admission.ts';
 
 /** What a limiter with these stores answers: at once where they do, a promise where one of them does. */
@@ -39,44 +41,63 @@ export type AnswerOf<S extends Store, T> = [
  * if (!verdict.allowed) console.log(`wait ${verdict.retryAfterMs} ms for ${verdict.tightest.policy}`);
  */
 export class RateLimiter<S extends Store = MemoryStore, P extends Store = S> {
+  readonly #options: RateLimiterOptions;
   readonly #policies: readonly ResolvedPolicy[];
+  readonly #allBackends: Backends;
+  /** Those of the policies, and the main one. */
   readonly #backends: readonly Backend[];
   /** Where policies go that have no store of their own, and charges of no policy. */
   readonly #main: Backend;
   readonly #mainLedger: Ledger;
   readonly #ownStore: Store | undefined;
-  readonly #reservations: Reservations = new Reservations();
+  readonly #reservations: Reservations;
   readonly #onVerdict: ((verdict: Verdict) => unknown) | undefined;
   readonly #report: (event: FloodgateEvent) => void;
 
-  /** @throws FloodgateError `FLOODGATE_INVALID_OPTION`, `FLOODGATE_INVALID_QUOTA` */
-  constructor(options: RateLimiterOptions<S, P>) {
+  /**
+   * `base` is the limiter that {@link extend} extends.
+   *
+   * @throws FloodgateError `FLOODGATE_INVALID_OPTION`, `FLOODGATE_INVALID_QUOTA`
+   */
+  constructor(options: RateLimiterOptions<S, P>, base?: RateLimiter<S, P>) {
     checkLimiterOptions(options);
     const { policies, store, onStoreError = 'local', instances = 1, onVerdict, onEvent } = options;
+    this.#options = options;
     this.#onVerdict = onVerdict;
-    this.#report = (event) => reportEvent(onEvent, event);
-    this.#ownStore = store === undefined ? new MemoryStore() : undefined;
-
-    const rules = new Map(policies.map(({ name, onStoreError: rule }) => [name, rule]));
-    const backends = new Map<Store, Backend>();
-    const backendOf = (store: Store): Backend => {
-      let backend = backends.get(store);
-      if (backend === undefined) {
-        const ruleOf = (policy: string): StoreErrorRule => rules.get(policy) ?? onStoreError;
-        backend = new Backend({ store, ruleOf, instances, report: this.#report });
-        backends.set(store, backend);
-      }
-      return backend;
-    };
-    this.#main = backendOf(store ?? (this.#ownStore as Store));
+    if (base === undefined) {
+      this.#report = (event) => reportEvent(onEvent, event);
+      this.#ownStore = store === undefined ? new MemoryStore() : undefined;
+      this.#allBackends = new Backends({ onStoreError, instances, report: this.#report });
+      this.#main = this.#allBackends.of(store ?? (this.#ownStore as Store));
+      this.#reservations = new Reservations();
+    } else {
+      this.#report = base.#report;
+      this.#ownStore = undefined;
+      this.#allBackends = base.#allBackends;
+      this.#main = base.#main;
+      this.#reservations = base.#reservations;
+    }
+    for (const policy of policies) this.#allBackends.setRule(policy);
     this.#policies = policies.map(({ name, quota, store }) => ({
       name,
       quota: toQuota(quota),
-      backend: store === undefined ? this.#main : backendOf(store),
+      backend: store === undefined ? this.#main : this.#allBackends.of(store),
     }));
-    this.#backends = [...backends.values()];
+    this.#backends = [...new Set([this.#main, ...this.#policies.map(({ backend }) => backend)])];
     this.#mainLedger = { stores: this.#main.store, onSettleFailed: this.#onSettleFailed };
-    this.#warnOfSeveralProcesses();
+    if (base === undefined) this.#warnOfSeveralProcesses();
+  }
+
+  /**
+   * A limiter that meets these policies as well, on the same stores: units that the one counts, the other sees, and
+   * blocks and failures of a store too. The stores stay the first one's to close.
+   *
+   * @throws FloodgateError `FLOODGATE_INVALID_OPTION`, `FLOODGATE_INVALID_QUOTA`
+   */
+  extend(policies: readonly Policy<P>[]): RateLimiter<S, P> {
+    const all = [...this.#options.policies, ...policies];
+    const options = { ...this.#options, policies: all } as unknown as RateLimiterOptions<S, P>;
+    return new RateLimiter(options, this);
   }
 
   /**
@@ -125,8 +146,11 @@ export class RateLimiter<S extends Store = MemoryStore, P extends Store = S> {
    */
   async wait(
     whose: string | readonly ChargeRequest[],
-    { cost, signal, maxWait }: WaitOptions = {},
+    options: WaitOptions = {},
   ): Promise<Verdict> {
+    const known = ['cost', 'signal', 'maxWait'];
+    checkOptions('FLOODGATE_INVALID_OPTION', 'wait options', options, known);
+    const { cost, signal, maxWait } = options;
     const costOption = cost === undefined ? undefined : { cost };
     return waitForAdmission({
       take: () => this.take(whose, costOption),
@@ -143,12 +167,12 @@ export class RateLimiter<S extends Store = MemoryStore, P extends Store = S> {
   }
 
   #chargesOf(whose: string | readonly ChargeRequest[], options?: CostOption): Charge[] {
+    const defaultCost = costOf(options);
     if (typeof whose === 'string') {
-      const cost = options?.cost ?? 1;
       const charges = new Array<Charge>(this.#policies.length);
       for (let i = 0; i < charges.length; i += 1) {
         const { name, quota } = this.#policies[i] as ResolvedPolicy;
-        charges[i] = { policy: name, key: whose, quota, cost, advisory: false };
+        charges[i] = { policy: name, key: whose, quota, cost: defaultCost, advisory: false };
       }
       return charges;
     }
@@ -162,7 +186,7 @@ export class RateLimiter<S extends Store = MemoryStore, P extends Store = S> {
         const expectation = '{ policy, key, cost?, quota?, advisory? }';
         throw invalid('FLOODGATE_INVALID_CHARGE', 'charge', expectation, request);
       }
-      const { policy, key, cost = options?.cost ?? 1, advisory = false } = request;
+      const { policy, key, cost = defaultCost, advisory = false } = request;
       const quota =
         request.quota === undefined ? this.#policyOf(policy).quota : toQuota(request.quota);
       return { policy, key, quota, cost, advisory };
@@ -208,7 +232,12 @@ export class RateLimiter<S extends Store = MemoryStore, P extends Store = S> {
     callHook(
       () => onVerdict(verdict),
       (error) =>
-        this.#report({ code: 'warning', message: `onVerdict threw: ${messageOf(error)}`, error }),
+        this.#report({
+          code: 'warning',
+          reason: 'hook-threw',
+          message: `onVerdict threw: ${messageOf(error)}`,
+          error,
+        }),
     );
     return verdict;
   }
@@ -240,7 +269,10 @@ export class RateLimiter<S extends Store = MemoryStore, P extends Store = S> {
         pending.push(Promise.reject(error));
       }
     }
-    const done = pending.length === 0 ? undefined : Promise.all(pending).then(() => undefined);
+    // Without a subject no store was asked: where all answer in promises, so does this.
+    const isRemote = subjects.length === 0 && this.#backends.every(({ isLocal }) => !isLocal);
+    const atOnce = pending.length === 0 && !isRemote;
+    const done = atOnce ? undefined : Promise.all(pending).then(() => undefined);
     return done as AnswerOf<S | P, void>;
   }
 
@@ -264,7 +296,11 @@ export class RateLimiter<S extends Store = MemoryStore, P extends Store = S> {
 
   #warnOfSeveralProcesses(): void {
     if (isClusterWorker() && this.#backends.some(({ store }) => isMemoryStore(store))) {
-      this.#report({ code: 'warning', message: ONE_OF_SEVERAL_PROCESSES });
+      this.#report({
+        code: 'warning',
+        reason: 'memory-store-in-cluster',
+        message: ONE_OF_SEVERAL_PROCESSES,
+      });
     }
   }
 }
@@ -278,6 +314,15 @@ const ONE_OF_SEVERAL_PROCESSES =
 function isClusterWorker(): boolean {
   const cluster: unknown = globalThis.process?.getBuiltinModule?.('cluster');
   return (cluster as { readonly isWorker?: boolean } | undefined)?.isWorker === true;
+}
+
+/** Every take comes by here: a loop finds that all is well without the list of names that `checkOptions` makes. */
+function costOf(options: CostOption | undefined): number {
+  if (options === undefined) return 1;
+  let valid = typeof options === 'object' && options !== null;
+  for (const name in options) if (name !== 'cost') valid = false;
+  if (!valid) checkOptions('FLOODGATE_INVALID_OPTION', 'take options', options, ['cost']);
+  return options.cost ?? 1;
 }
 
 function checkSubjects(subjects: readonly Subject[]): void {

@@ -106,12 +106,9 @@ export class Verdict {
    */
   get tightest(): PolicyDecision {
     const { enforced } = this;
-    let tightest: PolicyDecision | undefined;
-    for (const decision of this.decisions) {
-      if (decision.advisory && enforced) continue;
-      if (tightest === undefined || isTighter(decision, tightest)) tightest = decision;
-    }
-    return tightest as PolicyDecision;
+    return tightestOf(
+      enforced ? this.decisions.filter(({ advisory }) => !advisory) : this.decisions,
+    ) as PolicyDecision;
   }
 
   /** 0 if allowed; else the longest wait, in milliseconds, of those that denied; `Infinity` where none would help. */
@@ -198,6 +195,15 @@ export function isAdmitted(charges: readonly Charge[], decisions: readonly Decis
     if (decisions[i]?.allowed === false && charges[i]?.advisory !== true) return false;
   }
   return true;
+}
+
+/** Of several decisions the denying one with the longest wait, else the one with the least share left; the first of equals. */
+export function tightestOf(decisions: readonly PolicyDecision[]): PolicyDecision | undefined {
+  let tightest = decisions[0];
+  for (const decision of decisions) {
+    if (isTighter(decision, tightest as PolicyDecision)) tightest = decision;
+  }
+  return tightest;
 }
 
 function settleOne(

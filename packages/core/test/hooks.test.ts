@@ -67,7 +67,12 @@ describe('onVerdict', () => {
     expect(limiter.take('k').allowed).toBe(true);
     await settled();
     expect(events).toMatchObject([
-      { code: 'warning', message: expect.stringMatching(/^onVerdict.*my mistake/), error: MISTAKE },
+      {
+        code: 'warning',
+        reason: 'hook-threw',
+        message: expect.stringMatching(/^onVerdict.*my mistake/),
+        error: MISTAKE,
+      },
     ]);
   });
 });
@@ -87,10 +92,16 @@ describe('onEvent', () => {
 
   test('that fails, or is left out, leaves what happened to the warnings of the process', async () => {
     const { stdout, stderr } = await runChild('warnings.ts');
-    expect(stdout.trim()).toBe('{"allowed":[true,true,true,true]}');
+    expect(stdout.trim()).toBe('{"allowed":[true,true,true,true,true,true]}');
     const warnings = stderr.split('\n').filter((line) => line.includes('FloodgateWarning'));
     expect(warnings).toEqual([
+      // What happens is told each time that it does.
       expect.stringMatching(/\[degraded\] FloodgateWarning: .*gone.*local/),
+      expect.stringMatching(/\[recovered\] FloodgateWarning: /),
+      expect.stringMatching(/\[degraded\] FloodgateWarning: .*gone.*local/),
+      expect.stringMatching(/\[recovered\] FloodgateWarning: /),
+      expect.stringMatching(/\[warning\] FloodgateWarning: onVerdict.*no count/),
+      expect.stringMatching(/\[warning\] FloodgateWarning: onVerdict.*no count/),
       expect.stringMatching(/\[warning\] FloodgateWarning: onEvent.*no log/),
       expect.stringMatching(/\[warning\] FloodgateWarning: onEvent.*no log either/),
     ]);

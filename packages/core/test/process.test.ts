@@ -19,8 +19,12 @@ test('100,000 hits hold no context and leave no timer', async () => {
   expect(alive).not.toContain('Immediate');
 });
 
-test('a worker of a cluster is warned that its memory store counts for itself only', async () => {
+test('a worker of a cluster is warned that its memory stores count for itself only: each hook, and the process once', async () => {
   const { stdout } = await runChild('cluster-workers.ts');
-  const warning = expect.stringMatching(/one of several workers.*memory store/);
-  expect(JSON.parse(stdout)).toEqual({ primary: [], 'worker 1': [warning], 'worker 2': [warning] });
+  const warned = {
+    process: [expect.stringMatching(/one of several workers.*memory store/)],
+    hooks: ['memory-store-in-cluster', 'memory-store-in-cluster'],
+  };
+  const nobody = { process: [], hooks: [] };
+  expect(JSON.parse(stdout)).toEqual({ primary: nobody, 'worker 1': warned, 'worker 2': warned });
 });

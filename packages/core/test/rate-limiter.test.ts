@@ -1,6 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
-import { MemoryStore, type QuotaInput, RateLimiter, tokenBucket } from '../src/index.ts';
-import { ManualClock } from '../src/testing/index.ts';
+import {
+  MemoryStore,
+  type QuotaInput,
+  RateLimiter,
+  type Store,
+  tokenBucket,
+} from '../src/index.ts';
+import { FailingStore, ManualClock } from '../src/testing/index.ts';
 
 /** A limiter of some policies, by a clock of its own. */
 function setUp<const Q extends Record<string, QuotaInput>>(quotas: Q) {
@@ -270,6 +276,36 @@ describe('by key or by subject', () => {
     expect(limiter.take([request]).tightest.remaining).toBe(1);
   });
 
+  test('no subject at all is done at once, and by a store that answers in promises in one', async () => {
+    const { limiter, store } = setUp({ a: '5/1m' });
+    const remote = new RateLimiter({
+      store: new FailingStore(store),
+      policies: [{ name: 'a', quota: '5/1m' }],
+    });
+    for (const act of [
+      (limiter: RateLimiter<Store>) => limiter.reset([]),
+      (limiter: RateLimiter<Store>) => limiter.block([], '1h'),
+      (limiter: RateLimiter<Store>) => limiter.unblock([]),
+    ]) {
+      expect(act(limiter)).toBeUndefined();
+      expect(act(remote)).toBeInstanceOf(Promise);
+      expect(await act(remote)).toBeUndefined();
+    }
+  });
+
+  test('a store that names no clock, and has done its work at once, makes no promise of it', () => {
+    const { store } = setUp({ a: '5/1m' });
+    const clockless = {
+      take: store.take.bind(store),
+      refund: store.refund.bind(store),
+      block: store.block.bind(store),
+      reset: store.reset.bind(store),
+      close: store.close.bind(store),
+    };
+    const policies = [{ name: 'a', quota: '5/1m' }];
+    expect(new RateLimiter({ store: clockless, policies }).reset('k')).toBeUndefined();
+  });
+
   test.each([[undefined], [[undefined]], [[{ policy: 'a' }]], [[{ key: 'k' }]], [['k']], [42]])(
     'subjects of %p are refused',
     (subjects) => {
@@ -317,6 +353,31 @@ describe('what cannot be taken is refused, and charges nothing', () => {
     const { limiter, store } = setUp({ a: '5/1m' });
     expect(() => take(limiter)).toThrow(expect.objectContaining({ code }));
     expect(store.size).toBe(0);
+  });
+});
+
+describe('an option of a call that there is not is refused, and charges nothing', () => {
+  test.each<[unknown, string]>([
+    [{ costs: 1 }, 'Expected `take options` to have only `cost`, got `costs`'],
+    [{ cost: 1, keys: 'k' }, 'Expected `take options` to have only `cost`, got `keys`'],
+    [5, 'Expected `take options` to be an object with `cost`, got `5`'],
+    [null, 'Expected `take options` to be an object with `cost`, got `null`'],
+    [() => {}, 'Expected `take options` to be an object with `cost`, got a function'],
+  ])('of take and peek: %p', (options, message) => {
+    const { limiter, left } = setUp({ a: '5/1m' });
+    const refused = expect.objectContaining({ code: 'FLOODGATE_INVALID_OPTION', message });
+    for (const whose of ['k', [{ policy: 'a', key: 'k' }]]) {
+      expect(() => limiter.take(whose, options as never)).toThrow(refused);
+      expect(() => limiter.peek(whose, options as never)).toThrow(refused);
+    }
+    expect(left()).toEqual({ a: 5 });
+  });
+
+  test('one that is undefined, or that an object inherits, is none', () => {
+    const { limiter } = setUp({ a: '5/1m' });
+    expect(limiter.take('k', undefined).tightest.remaining).toBe(4);
+    expect(limiter.take('k', { cost: undefined } as object).tightest.remaining).toBe(3);
+    expect(limiter.take('k', Object.create({ costs: 2 })).tightest.remaining).toBe(2);
   });
 });
 

@@ -3,6 +3,7 @@ import { expectTypeOf } from 'expect-type';
 import {
   type Charge,
   type Decision,
+  type FloodgateEvent,
   formatQuota,
   MemoryStore,
   parseQuota,
@@ -81,6 +82,12 @@ test('a quota is told apart by its algorithm', () => {
   expectTypeOf(slidingWindowLog).returns.toHaveProperty('windowMs');
   expectTypeOf(tokenBucket).returns.toExtend<Quota>();
   expectTypeOf(formatQuota).returns.toEqualTypeOf<string>();
+});
+
+test('an event has the reasons that there are, and may have others', () => {
+  const reasons: FloodgateEvent['reason'][] = ['hook-threw', 'memory-store-in-cluster', 'another'];
+  expectTypeOf<FloodgateEvent['reason']>().toExtend<string | undefined>();
+  expect(reasons).toHaveLength(3);
 });
 
 test('what is wrong does not compile', () => {

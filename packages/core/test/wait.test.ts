@@ -140,6 +140,18 @@ describe('maxWait', () => {
   });
 });
 
+test.each([{ maxwait: '1s' }, { costs: 1 }, 5, null])(
+  'options of %p are refused, and take nothing',
+  async (options) => {
+    const { limiter, left } = setUp('5/1m');
+    await expect(limiter.wait('k', options as never)).rejects.toMatchObject({
+      code: 'FLOODGATE_INVALID_OPTION',
+      message: expect.stringContaining('`wait options`'),
+    });
+    expect(left()).toBe(5);
+  },
+);
+
 test.each(['5/1m', 'token-bucket 5 1/1s', 'fixed-window 0/1m'])(
   'a cost that is never admitted fails at once: %s',
   async (quota) => {

@@ -8,11 +8,24 @@ function failing(onEvent?: () => unknown): boolean[] {
   const store = new FailingStore(new MemoryStore(), { remote: false });
   const limiter = new RateLimiter({ policies, store, ...(onEvent && { onEvent }) });
   store.fail(new Error('gone'));
-  return [limiter.take('k') as Verdict, limiter.take('k') as Verdict].map(({ allowed }) => allowed);
+  const verdicts = [limiter.take('k') as Verdict, limiter.take('k') as Verdict];
+  if (onEvent === undefined) {
+    store.recover();
+    verdicts.push(limiter.take('k') as Verdict);
+  }
+  return verdicts.map(({ allowed }) => allowed);
 }
 
+const careless = new RateLimiter({
+  policies,
+  onVerdict: () => {
+    throw new Error('no count');
+  },
+});
 const allowed = [
   failing().every(Boolean),
+  failing().every(Boolean),
+  ['k', 'k'].every((key) => careless.take(key).allowed),
   failing(() => {
     throw new Error('no log');
   }).every(Boolean),
