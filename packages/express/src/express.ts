@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import {
+  endWith,
   HttpLimiter,
   type HttpLimiterOptions,
   handleOf,
@@ -9,6 +10,7 @@ import {
   type Outcome,
   onResponseClose,
   type RequestView,
+  responseHeaderOf,
   toError,
   type Verdict,
 } from '@floodgate/http';
@@ -44,7 +46,6 @@ type Next = (error?: unknown) => void;
  *
  * @example
  * app.use(rateLimit({ limit: 100, window: '1m' }));
- * app.use('/api/auth', rateLimit({ name: 'auth', limit: 10, window: '1m' }));
  *
  * @throws FloodgateError `FLOODGATE_INVALID_OPTION` or `FLOODGATE_INVALID_QUOTA` where an option is wrong
  */
@@ -72,21 +73,19 @@ export function rateLimit(options: RateLimitOptions): RateLimitMiddleware {
 /** One request and its response, as the limiter sees them and as it is answered. */
 class Exchange implements RequestView<Request> {
   readonly request: Request;
+  readonly method: string;
   readonly #response: Response;
   readonly #next: NextFunction;
   #address: string | undefined;
 
   constructor(request: Request, response: Response, next: NextFunction) {
     this.request = request;
+    this.method = request.method;
     this.#response = response;
     this.#next = next;
   }
 
   readonly fail = (error: unknown): void => this.#next(toError(error));
-
-  get method(): string {
-    return this.request.method;
-  }
 
   get address(): string | undefined {
     this.#address ??= this.request.ip;
@@ -121,6 +120,10 @@ class Exchange implements RequestView<Request> {
     return headerOf(this.request, name);
   }
 
+  responseHeader(name: string): string | undefined {
+    return responseHeaderOf(this.#response, name);
+  }
+
   onClose(listener: () => void): () => void {
     return onResponseClose(this.#response, listener);
   }
@@ -132,18 +135,15 @@ class Exchange implements RequestView<Request> {
     const response = this.#response;
     this.request.rateLimit = outcome.verdict;
     // A hook may have answered already.
-    if (response.writableEnded) return false;
-    if (response.headersSent) return outcome.action === 'pass';
+    if (response.headersSent) return outcome.action === 'pass' && !response.writableEnded;
     for (const [name, value] of outcome.headers) response.setHeader(name, value);
     if (outcome.action === 'pass') return true;
     response.statusCode = outcome.status;
-    const answered = handler?.(this.request, response, this.#next);
+    const answered =
+      handler === undefined
+        ? endWith(response, outcome.body)
+        : handler(this.request, response, this.#next);
     if (isPromise(answered)) answered.then(undefined, this.fail);
-    if (outcome.body !== undefined) {
-      response.setHeader('Content-Type', outcome.body.contentType);
-      response.setHeader('Content-Length', Buffer.byteLength(outcome.body.text));
-      response.end(outcome.body.text);
-    }
     return false;
   }
 }

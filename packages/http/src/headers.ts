@@ -1,7 +1,12 @@
-import type { Decision, Quota } from '@floodgate/core';
-import { fillTimeOf } from '@floodgate/core';
+import { type Decision, fillTimeOf, type PolicyDecision, type Quota } from '@floodgate/core';
 
 export type Header = readonly [name: string, value: string];
+
+/** A decision that the client may see, and the quota that it was made by. */
+export interface Shown {
+  readonly decision: PolicyDecision;
+  readonly quota: Quota;
+}
 
 /**
  * How long until the client may go on as told: until a denied charge is admitted, else until all is there again, at
@@ -25,13 +30,13 @@ export function resetSeconds(atMs: number, waitMs: number): number | undefined {
   return Number.isFinite(waitMs) ? Math.ceil((atMs + waitMs) / 1000) : undefined;
 }
 
-/** `X-RateLimit-*`. Where no wait helps there is no `-Reset`, as there is no `Retry-After`. */
-export function legacyHeaders(decision: Decision, quota: Quota): Header[] {
-  const headers: Header[] = [
-    ['X-RateLimit-Limit', String(decision.limit)],
-    ['X-RateLimit-Remaining', String(decision.remaining)],
-  ];
-  const reset = resetSeconds(decision.atMs, waitMsOf(decision, quota));
-  if (reset !== undefined) headers.push(['X-RateLimit-Reset', String(reset)]);
-  return headers;
+/** The quota's window (of a bucket, its time to fill) in whole seconds, at least 1. */
+export function windowSeconds(quota: Quota): number {
+  return Math.max(1, Math.ceil(fillTimeOf(quota) / 1000));
+}
+
+/** The wait in whole seconds from now; undefined where none helps. A denial's is as in `Retry-After`. */
+export function waitSeconds({ decision, quota }: Shown): number | undefined {
+  const waitMs = waitMsOf(decision, quota);
+  return decision.allowed ? Math.ceil(waitMs / 1000) : retryAfterSeconds(waitMs);
 }

@@ -4,8 +4,6 @@ import {
   type Duration,
   FloodgateError,
   type FloodgateEvent,
-  type PolicyDecision,
-  type Quota,
   type RateLimiter,
   type Store,
   type Subject,
@@ -21,11 +19,9 @@ import {
   type Steps,
   wait,
 } from '@floodgate/core/internal';
-import { overLimit, unavailable } from './denial.ts';
-import { type Header, legacyHeaders } from './headers.ts';
 import { kindOf } from './keys.ts';
 import type { LimiterHandle } from './limiter-handle.ts';
-import type { AnyFunction, HttpLimiterOptions } from './options.ts';
+import type { AnyFunction, BaseOptions, CommonOptions, HttpLimiterOptions } from './options.ts';
 import type { Outcome } from './outcome.ts';
 import {
   chargesOf,
@@ -33,10 +29,11 @@ import {
   type RequestCharges,
   rateLimiterOf,
   readBoolean,
-  readText,
+  toCorePolicies,
 } from './policies.ts';
-import { readPolicies } from './read-options.ts';
+import { checkTogether, DEFAULT_PARTS, type Parts, readOptions } from './read-options.ts';
 import { isPreflight, type RequestView } from './request-view.ts';
+import { Responses } from './responses.ts';
 import { waitForTurn } from './turn.ts';
 import { Warnings } from './warnings.ts';
 
@@ -53,22 +50,72 @@ export class HttpLimiter<Request = unknown, Handler extends AnyFunction = AnyFun
 {
   /** What answers a denied request in the limiter's place. */
   readonly handler: Handler | undefined;
-  readonly #options: HttpLimiterOptions<Request, Handler>;
+  readonly #options: CommonOptions<Request, Handler>;
   readonly #policies: readonly HttpPolicy<Request>[];
+  /** Those of the policies that are not of the limiter that this one extends. */
+  readonly #ownPolicies: readonly HttpPolicy<Request>[];
+  /** What policies that are added have unless they say otherwise. */
+  readonly #shared: Parts<Request>;
   readonly #limiter: RateLimiter<Store>;
+  readonly #responses: Responses<Request>;
   readonly #warnings: Warnings<Request>;
   /** Whether no policy ever does more than watch: then nothing here may fail a request. */
   readonly #onlyWatches: boolean;
+  readonly #extensions: HttpLimiter<Request, Handler>[] = [];
 
   /** @throws FloodgateError `FLOODGATE_INVALID_OPTION` or `FLOODGATE_INVALID_QUOTA` where an option is wrong */
-  constructor(options: HttpLimiterOptions<Request, Handler>) {
-    this.#policies = readPolicies(options);
+  constructor(
+    options: HttpLimiterOptions<Request, Handler> | BaseOptions<Request, Handler>,
+    { mayBeEmpty = false, extending }: HttpLimiterSetup<Request, Handler> = {},
+  ) {
+    const base = extending?.limiter;
+    const { policies, shared } = readOptions<Request>(options, {
+      shared: base === undefined ? DEFAULT_PARTS : base.#shared,
+      name: extending?.name ?? 'default',
+      mayBeEmpty,
+    });
+    const all =
+      base === undefined || extending?.replace === true
+        ? policies
+        : [...base.#policies, ...policies];
     // What was checked is what counts, whatever becomes of the object that it came in.
-    this.#options = { ...options };
-    this.handler = options.handler;
-    this.#onlyWatches = this.#policies.every(({ mode }) => mode === 'shadow');
-    this.#limiter = rateLimiterOf(options, this.#policies);
-    this.#warnings = new Warnings((event, request) => this.#report(event, request));
+    const settled = base === undefined ? { ...options } : { ...base.#options, ...given(options) };
+    checkTogether(all, settled.headers, options.legacyPolicy);
+    this.#options = settled;
+    this.handler = settled.handler;
+    this.#shared = shared;
+    this.#ownPolicies = policies;
+    this.#policies = all;
+    this.#responses = new Responses(settled, all);
+    this.#onlyWatches = all.every(({ mode }) => mode === 'shadow');
+    if (base === undefined) {
+      this.#limiter = rateLimiterOf(options, policies);
+      this.#warnings = new Warnings((event, request) => this.#report(event, request));
+    } else {
+      this.#limiter = base.#limiter.extend(toCorePolicies(policies));
+      this.#warnings = base.#warnings;
+    }
+  }
+
+  /**
+   * A limiter that meets the policies of `options` as well, in one step with this one's and on the same store; with
+   * `replace` only those. What the options leave out is as it is here.
+   *
+   * @throws FloodgateError as the constructor does
+   */
+  extend(
+    options: HttpLimiterOptions<Request, Handler>,
+    { name, replace }: { readonly name: string; readonly replace: boolean },
+  ): HttpLimiter<Request, Handler> {
+    for (const option of ['instances', 'onEvent'] as const) {
+      if (options[option] !== undefined) {
+        const text = `Expected no \`${option}\` here: it is the limiter's whose policies these are added to`;
+        throw new FloodgateError('FLOODGATE_INVALID_OPTION', text);
+      }
+    }
+    const extension = new HttpLimiter(options, { extending: { limiter: this, name, replace } });
+    this.#extensions.push(extension);
+    return extension;
   }
 
   /**
@@ -107,15 +154,15 @@ export class HttpLimiter<Request = unknown, Handler extends AnyFunction = AnyFun
   }
 
   block(key: string, duration: Duration): void | Promise<void> {
-    return this.#limiter.block(this.#subjectsOf(key), duration);
+    return this.#forSubjects(key, (limiter, subjects) => limiter.block(subjects, duration));
   }
 
   unblock(key: string): void | Promise<void> {
-    return this.#limiter.unblock(this.#subjectsOf(key));
+    return this.#forSubjects(key, (limiter, subjects) => limiter.unblock(subjects));
   }
 
   reset(key: string): void | Promise<void> {
-    return this.#limiter.reset(this.#subjectsOf(key));
+    return this.#forSubjects(key, (limiter, subjects) => limiter.reset(subjects));
   }
 
   close(): void {
@@ -146,44 +193,10 @@ export class HttpLimiter<Request = unknown, Handler extends AnyFunction = AnyFun
     const verdict = answer as Verdict;
     this.#tell(verdict, view.request);
 
-    if (!verdict.allowed) {
-      const hasBody = this.handler === undefined;
-      if (this.#isUnavailable(verdict)) return unavailable(verdict, hasBody);
-      const { message, statusCode = 429 } = this.#options;
-      return overLimit(verdict, this.#shownOf(verdict), this.#headersOf(verdict, charges), {
-        statusCode,
-        hasBody,
-        message:
-          message === undefined || !hasBody
-            ? undefined
-            : readText(yield* wait(message(verdict, view.request)), 'message'),
-      });
-    }
+    if (!verdict.allowed) return yield* this.#responses.deny(verdict, charges.quotas, view);
     const { delayMs } = verdict;
     if (delayMs > 0 && !(yield waitForTurn(view, this.#clockOf(verdict), delayMs))) return GONE;
-    return { action: 'pass', verdict, headers: this.#headersOf(verdict, charges) };
-  }
-
-  #headersOf(verdict: Verdict, { quotas }: RequestCharges): readonly Header[] {
-    if (this.#options.headers === false) return NO_HEADERS;
-    const { decisions, tightest } = verdict;
-    if (!this.#isShown(tightest)) return NO_HEADERS;
-    return legacyHeaders(tightest, quotas[decisions.indexOf(tightest)] as Quota);
-  }
-
-  #shownOf(verdict: Verdict): readonly PolicyDecision[] {
-    return verdict.decisions.filter((decision) => this.#isShown(decision));
-  }
-
-  /** Whether the client may see a decision: not one of a policy in shadow mode, nor one that nobody counted. */
-  #isShown({ advisory, degraded }: PolicyDecision): boolean {
-    return !advisory && degraded !== 'allow';
-  }
-
-  /** Whether a request is denied because a store failed, and not for what its client has used. */
-  #isUnavailable({ decisions }: Verdict): boolean {
-    const denying = decisions.filter(({ allowed, advisory }) => !allowed && !advisory);
-    return denying.every(({ degraded }) => degraded === 'deny');
+    return this.#responses.pass(verdict, charges.quotas, view);
   }
 
   /** The clock by which the longest delay was given. */
@@ -213,26 +226,77 @@ export class HttpLimiter<Request = unknown, Handler extends AnyFunction = AnyFun
     return this.#policies.find((policy) => policy.name === name) as HttpPolicy<Request>;
   }
 
+  /** The policies that may find such a key. */
   #policiesOf(key: string): readonly HttpPolicy<Request>[] {
-    const kind = kindOf(key);
-    const policies = this.#policies.filter(({ resolvers }) =>
-      resolvers.some(({ kinds }) => kinds.includes(kind)),
-    );
+    const policies = withKind(this.#policies, key);
     if (policies.length > 0) return policies;
-    const kinds = this.#policies.flatMap(({ resolvers }) => resolvers.flatMap((r) => r.kinds));
-    const known = [...new Set(kinds)].join(', ');
-    const expectation = `a key of a kind that this limiter finds (${known}), such as \`keys\` makes`;
-    throw invalid('FLOODGATE_INVALID_OPTION', 'key', expectation, key);
+    throw unknownKind(this.#policies, key);
   }
 
-  #subjectsOf(key: string): Subject[] {
-    return this.#policiesOf(key).map(({ name }) => ({ policy: name, key }));
+  /** Does it for the subjects of a key: those of this limiter's policies, and of all that extend it. */
+  #forSubjects(
+    key: string,
+    act: (limiter: RateLimiter<Store>, subjects: readonly Subject[]) => void | Promise<void>,
+  ): void | Promise<void> {
+    const all = [this, ...this.#extensions];
+    const pending: Promise<void>[] = [];
+    let isKnown = false;
+    for (const one of all) {
+      const subjects = withKind(one.#ownPolicies, key).map(({ name }) => ({ policy: name, key }));
+      if (subjects.length === 0) continue;
+      isKnown = true;
+      const done = act(one.#limiter, subjects);
+      if (isPromise(done)) pending.push(done);
+    }
+    if (!isKnown)
+      throw unknownKind(
+        all.flatMap((one) => one.#ownPolicies),
+        key,
+      );
+    if (pending.length > 0) return Promise.all(pending).then(() => undefined);
   }
 }
 
+/** What is not for users to say, but for an adapter. */
+export interface HttpLimiterSetup<Request, Handler extends AnyFunction> {
+  /** Whether there may be no limit at all, until one is added by `extend`. @default false */
+  readonly mayBeEmpty?: boolean;
+  readonly extending?: {
+    readonly limiter: HttpLimiter<Request, Handler>;
+    /** The name of a policy that has none. */
+    readonly name: string;
+    readonly replace: boolean;
+  };
+}
+
 const GONE: Outcome = { action: 'drop' };
-const NO_HEADERS: readonly Header[] = [];
 
 function isNoKey(error: unknown): boolean {
   return (error as Partial<FloodgateError> | undefined)?.code === 'FLOODGATE_NO_KEY';
+}
+
+/** What was given: an option that is undefined is one that was left out. */
+function given<Options extends object>(options: Options): Partial<Options> {
+  const entries = Object.entries(options).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as Partial<Options>;
+}
+
+function withKind<Request>(
+  policies: readonly HttpPolicy<Request>[],
+  key: string,
+): readonly HttpPolicy<Request>[] {
+  const kind = kindOf(key);
+  return policies.filter(({ resolvers }) => resolvers.some(({ kinds }) => kinds.includes(kind)));
+}
+
+function unknownKind<Request>(
+  policies: readonly HttpPolicy<Request>[],
+  key: string,
+): FloodgateError {
+  const kinds = policies.flatMap(({ resolvers }) =>
+    resolvers.flatMap((resolver) => resolver.kinds),
+  );
+  const known = [...new Set(kinds)].join(', ');
+  const expectation = `a key of a kind that this limiter finds (${known}), such as \`keys\` makes`;
+  return invalid('FLOODGATE_INVALID_OPTION', 'key', expectation, key);
 }

@@ -1,7 +1,17 @@
 // The limiter
-export { HttpLimiter } from './http-limiter.ts';
+export { HttpLimiter, type HttpLimiterSetup } from './http-limiter.ts';
 export type { LimiterHandle } from './limiter-handle.ts';
-export type { HttpLimiterOptions, Mode, PolicyOptions } from './options.ts';
+export type {
+  AnyFunction,
+  BaseOptions,
+  CommonOptions,
+  HeaderFamily,
+  HttpLimiterOptions,
+  Mode,
+  PolicyOptions,
+} from './options.ts';
+
+export { limitUpgrade, type UpgradeLimitOptions, type UpgradeRequest } from './upgrade.ts';
 
 // Keys
 export { type KeyKind, keys, type UserId } from './keys.ts';
@@ -23,10 +33,11 @@ export {
 export { fromAddresses, type HasAddress } from './addresses.ts';
 
 // What an adapter needs
-export { headerOf, onResponseClose, type RequestView } from './request-view.ts';
+export type { RequestView } from './request-view.ts';
+export { endWith, headerOf, onResponseClose, responseHeaderOf } from './node-http.ts';
 export type { Denial, Gone, Outcome, Pass } from './outcome.ts';
 export type { Header } from './headers.ts';
-export type { JsonBody } from './body.ts';
+export type { Body } from './body.ts';
 export { handleOf } from './limiter-handle.ts';
 export { type Awaitable, isPromise, toError } from '@floodgate/core/internal';
 

@@ -16,6 +16,14 @@ import type { KeyOption } from './resolvers.ts';
  */
 export type Mode = 'enforce' | 'shadow' | 'off';
 
+/**
+ * How the limits are told in headers. `'legacy'`: `X-RateLimit-Limit`, `-Remaining`, `-Reset` (seconds since 1970).
+ * The others are those of an Internet-Draft, draft-ietf-httpapi-ratelimit-headers, and count in seconds from now:
+ * `'draft-6'`: `RateLimit-Limit`, `-Remaining`, `-Reset`, `-Policy`; `'draft-7'`: one `RateLimit` and
+ * `RateLimit-Policy`; `'draft-8'`: both as lists with a member for each policy, the syntax of drafts 8 to 11.
+ */
+export type HeaderFamily = 'legacy' | 'draft-6' | 'draft-7' | 'draft-8';
+
 /** What can be said for all policies at once, and for each of `policies` on its own. */
 export interface SharedOptions<Request> {
   /** Whose quota a request uses: one resolver or several, the first that finds something wins. @default byIp() */
@@ -42,13 +50,30 @@ export interface PolicyOptions<Request = unknown> extends SharedOptions<Request>
   readonly quota: QuotaInput | ((request: Request) => Awaitable<QuotaInput>);
   /** Whether the policy applies to a request. @default to all */
   readonly when?: (request: Request) => Awaitable<boolean>;
+  /** Whether it is the server's own affair, such as a ceiling over all: told in no header and no body. @default false */
+  readonly hidden?: boolean;
+  /** The status of its denials. @default the limiter's `statusCode` */
+  readonly statusCode?: number;
 }
 
-interface CommonOptions<Request, Handler> extends SharedOptions<Request> {
+/** What can be said beside the limits. */
+export interface CommonOptions<Request = unknown, Handler extends AnyFunction = AnyFunction>
+  extends SharedOptions<Request> {
   /** Requests that are not limited, not counted and get no headers. `fromAddresses` makes one. */
   readonly skip?: (request: Request) => Awaitable<boolean>;
-  /** `X-RateLimit-Limit`, `-Remaining` and `-Reset` on every response that was counted. @default 'legacy' */
-  readonly headers?: 'legacy' | false;
+  /** What every response that was counted tells of its limits. Not `'draft-8'` beside 6 or 7: they share names. @default 'legacy' */
+  readonly headers?: HeaderFamily | readonly HeaderFamily[] | false;
+  /** The policy that headers with room for one show while the request is admitted. @default the tightest */
+  readonly legacyPolicy?: string;
+  /** Whether `Access-Control-Expose-Headers` is extended, so that scripts of other origins may read the headers. @default false */
+  readonly exposeHeaders?: boolean;
+  /**
+   * What a denial's body is: `'json'`; `'problem'`, RFC 9457 with the type `quota-exceeded`; or what a function answers:
+   * a text, bytes, or a value to be sent as JSON; undefined for none.
+   *
+   * @default 'json'
+   */
+  readonly body?: 'json' | 'problem' | ((verdict: Verdict, request: Request) => unknown);
   /** What the body of a denial says. @default such as 'Rate limit exceeded. Try again in 30 seconds.' */
   readonly message?: (verdict: Verdict, request: Request) => Awaitable<string>;
   /** The status of a denial. @default 429 */
@@ -103,3 +128,13 @@ export type HttpLimiterOptions<
   Handler extends AnyFunction = AnyFunction,
 > = CommonOptions<Request, Handler> &
   (ShorthandOptions<Request> | QuotaOptions<Request> | PoliciesOptions<Request>);
+
+/** Options without a limit, to which others are added: those of routes, say. */
+export type BaseOptions<
+  Request = unknown,
+  Handler extends AnyFunction = AnyFunction,
+> = CommonOptions<Request, Handler> & {
+  readonly limit?: never;
+  readonly quota?: never;
+  readonly policies?: never;
+};

@@ -1,5 +1,5 @@
 import type { Verdict } from '@floodgate/core';
-import type { JsonBody } from './body.ts';
+import type { Body } from './body.ts';
 import type { Header } from './headers.ts';
 
 /** The request may go on, with these headers on its response. */
@@ -15,8 +15,8 @@ export interface Denial {
   readonly verdict: Verdict;
   readonly headers: readonly Header[];
   readonly status: number;
-  /** Absent where the limiter has a `handler`, which writes its own. */
-  readonly body: JsonBody | undefined;
+  /** Absent where the limiter has a `handler`, which writes its own, and where a `body` function answered none. */
+  readonly body: Body | undefined;
 }
 
 /** The client is gone: nothing is to be run, and nothing written. */

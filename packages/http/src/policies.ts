@@ -1,6 +1,7 @@
 import {
   type ChargeRequest,
   FloodgateError,
+  type Policy,
   type Quota,
   RateLimiter,
   type Store,
@@ -8,7 +9,7 @@ import {
   slidingWindowCounter,
 } from '@floodgate/core';
 import { type Awaitable, invalid, isPromise, type Steps, wait } from '@floodgate/core/internal';
-import type { AnyFunction, HttpLimiterOptions, Mode } from './options.ts';
+import type { AnyFunction, CommonOptions, Mode } from './options.ts';
 import type { RequestView } from './request-view.ts';
 import type { KeyResolver } from './resolvers.ts';
 import type { Warnings } from './warnings.ts';
@@ -21,6 +22,9 @@ export interface HttpPolicy<Request> {
   readonly cost: number | ((request: Request) => Awaitable<number>);
   readonly mode: Mode | ((request: Request) => Awaitable<Mode>);
   readonly when: ((request: Request) => Awaitable<boolean>) | undefined;
+  readonly hidden: boolean;
+  /** Undefined where it is the limiter's. */
+  readonly statusCode: number | undefined;
   readonly store: Store | undefined;
   readonly onStoreError: StoreErrorRule;
 }
@@ -64,21 +68,26 @@ export function* chargesOf<Request>(
 
 /** The core limiter of these policies. */
 export function rateLimiterOf<Request>(
-  { store, onStoreError, instances, onEvent }: HttpLimiterOptions<Request, AnyFunction>,
+  { store, onStoreError, instances, onEvent }: CommonOptions<Request, AnyFunction>,
   policies: readonly HttpPolicy<Request>[],
 ): RateLimiter<Store> {
   return new RateLimiter<Store>({
-    policies: policies.map(({ name, quota, store, onStoreError }) => ({
-      name,
-      quota: typeof quota === 'function' ? NO_QUOTA : quota,
-      onStoreError,
-      ...(store !== undefined && { store }),
-    })),
+    policies: policies.length > 0 ? toCorePolicies(policies) : [NOBODYS_POLICY],
     ...(store !== undefined && { store }),
     ...(onStoreError && { onStoreError }),
     ...(instances !== undefined && { instances }),
     ...(onEvent && { onEvent }),
   });
+}
+
+/** What the core limiter knows of policies. */
+export function toCorePolicies<Request>(policies: readonly HttpPolicy<Request>[]): Policy<Store>[] {
+  return policies.map(({ name, quota, store, onStoreError }) => ({
+    name,
+    quota: typeof quota === 'function' ? NO_QUOTA : quota,
+    onStoreError,
+    ...(store !== undefined && { store }),
+  }));
 }
 
 /** What an option's function says to the client. */
@@ -97,6 +106,9 @@ const CODE = 'FLOODGATE_INVALID_OPTION';
 
 /** What the core limiter knows of a policy whose quota comes with each request. It is never asked for it. */
 const NO_QUOTA = slidingWindowCounter({ limit: 0, window: 1 });
+
+/** A limiter to which policies are only added has none that a request meets, and the core wants one. */
+const NOBODYS_POLICY: Policy<Store> = { name: 'none', quota: NO_QUOTA };
 
 /** What options have answered for this request, where there are several policies that may share them. */
 type Asked = Map<unknown, unknown> | undefined;

@@ -1,12 +1,17 @@
 import {
   FloodgateError,
+  limitOf,
   type Quota,
   type QuotaInput,
   slidingWindowCounter,
   toQuota,
 } from '@floodgate/core';
 import { andThen, checkOptions, invalid, toMilliseconds } from '@floodgate/core/internal';
+import { familiesOf, isFieldText, MOST_UNITS_IN_FIELD } from './header-families.ts';
 import type {
+  BaseOptions,
+  CommonOptions,
+  HeaderFamily,
   HttpLimiterOptions,
   Mode,
   PolicyOptions,
@@ -16,11 +21,30 @@ import type {
 import type { HttpPolicy } from './policies.ts';
 import { byIp, toResolvers } from './resolvers.ts';
 
+/** What options describe, checked. */
+export interface ReadOptions<Request> {
+  readonly policies: readonly HttpPolicy<Request>[];
+  /** What policies that are added later have unless they say otherwise. */
+  readonly shared: Parts<Request>;
+}
+
+export interface ReadSetup<Request> {
+  /** What the policies have that say nothing else. */
+  readonly shared: Parts<Request>;
+  /** The name of a policy that has none. */
+  readonly name: string;
+  /** Whether there may be no limit at all. */
+  readonly mayBeEmpty: boolean;
+}
+
 /**
  * The policies that options describe. Throws unless every option is known and what it should be, and no two
  * contradict each other.
  */
-export function readPolicies<Request>(options: HttpLimiterOptions<Request>): HttpPolicy<Request>[] {
+export function readOptions<Request>(
+  options: HttpLimiterOptions<Request> | BaseOptions<Request>,
+  setup: ReadSetup<Request>,
+): ReadOptions<Request> {
   for (const name of Object.keys(options ?? {})) {
     const ours = NAMES_ELSEWHERE.get(name);
     if (ours !== undefined) {
@@ -29,18 +53,61 @@ export function readPolicies<Request>(options: HttpLimiterOptions<Request>): Htt
   }
   checkOptions(CODE, 'options', options, OPTIONS);
   checkCommon(options);
-  const shared = readParts(options, '', DEFAULT_PARTS);
-  if (sourceOf(options) === 'policies') return readList(options.policies, shared);
-  const { name = 'default' } = options;
-  const policy = { name: readName(name, 'name'), quota: readQuota(options), when: undefined };
-  return [{ ...shared, ...policy }];
+  const shared = readParts(options, '', setup.shared);
+  const source = sourceOf(options, setup.mayBeEmpty);
+  if (source === undefined) return { policies: [], shared };
+  if (source === 'policies') return { policies: readList(options.policies, shared), shared };
+  const { name = setup.name } = options as { readonly name?: string };
+  const policy: HttpPolicy<Request> = {
+    ...shared,
+    name: readName(name, 'name'),
+    quota: readQuota(options as HttpLimiterOptions<Request>),
+    when: undefined,
+    hidden: false,
+    statusCode: undefined,
+  };
+  return { policies: [policy], shared };
+}
+
+/** Throws unless policies that are met together differ in name, and can be told as the options ask. */
+export function checkTogether<Request>(
+  policies: readonly HttpPolicy<Request>[],
+  headers: CommonOptions['headers'],
+  legacyPolicy: string | undefined,
+): void {
+  const names = new Set<string>();
+  for (const { name } of policies) takeName(names, name, 'name');
+  const shown = policies.filter(({ hidden }) => !hidden);
+  if (legacyPolicy !== undefined && !shown.some(({ name }) => name === legacyPolicy)) {
+    throw invalid(CODE, 'legacyPolicy', 'the name of a policy that is not hidden', legacyPolicy);
+  }
+  const families = familiesOf(headers);
+  if (families.includes('draft-8')) {
+    const untold = shown.find(({ name }) => !isFieldText(name));
+    if (untold !== undefined) {
+      throw invalid(CODE, 'name', "printable ASCII, as headers of 'draft-8' need", untold.name);
+    }
+  }
+  if (families.some((family) => family !== 'legacy')) {
+    for (const { quota } of shown) if (typeof quota !== 'function') checkUnits(quota);
+  }
+}
+
+/** Throws for a limit that no header of the drafts can tell. */
+function checkUnits(quota: Quota): void {
+  const limit = limitOf(quota);
+  if (limit > MOST_UNITS_IN_FIELD) {
+    const expectation = `at most ${MOST_UNITS_IN_FIELD}, the most that headers of the drafts can tell`;
+    throw invalid('FLOODGATE_INVALID_QUOTA', 'limit', expectation, limit);
+  }
 }
 
 const CODE = 'FLOODGATE_INVALID_OPTION';
 
 const SHARED = ['key', 'cost', 'mode', 'store', 'onStoreError'] as const;
-const POLICY = ['name', 'quota', 'when', ...SHARED] as const;
+const POLICY = ['name', 'quota', 'when', 'hidden', 'statusCode', ...SHARED] as const;
 const SOURCES = ['limit', 'quota', 'policies'] as const;
+type Source = (typeof SOURCES)[number];
 const OPTIONS = [
   ...SOURCES,
   'window',
@@ -48,6 +115,9 @@ const OPTIONS = [
   ...SHARED,
   'skip',
   'headers',
+  'legacyPolicy',
+  'exposeHeaders',
+  'body',
   'message',
   'statusCode',
   'handler',
@@ -72,9 +142,13 @@ const NAMES_ELSEWHERE: ReadonlyMap<string, string> = new Map([
   ['legacyHeaders', 'headers'],
 ]);
 
-type Parts<Request> = Omit<HttpPolicy<Request>, 'name' | 'quota' | 'when'>;
+/** What a policy may have of its own, or share with others. */
+export type Parts<Request> = Omit<
+  HttpPolicy<Request>,
+  'name' | 'quota' | 'when' | 'hidden' | 'statusCode'
+>;
 
-const DEFAULT_PARTS: Parts<unknown> = {
+export const DEFAULT_PARTS: Parts<unknown> = {
   resolvers: [byIp()],
   cost: 1,
   mode: 'enforce',
@@ -119,42 +193,70 @@ function readList<Request>(
     const at = `policies[${i}]`;
     checkOptions(CODE, at, options, POLICY);
     checkFunction(options.when, `${at}.when`);
+    checkBoolean(options.hidden, `${at}.hidden`);
+    checkStatus(options.statusCode, `${at}.statusCode`);
     const name = readName(options.name, `${at}.name`);
-    if (names.has(name.toLowerCase())) {
-      throw invalid(CODE, `${at}.name`, 'different from all others, in more than case', name);
-    }
-    names.add(name.toLowerCase());
+    takeName(names, name, `${at}.name`);
     return {
       ...readParts(options, `${at}.`, shared),
       name,
       quota: readQuotaOption(options.quota, `${at}.quota`),
       when: options.when,
+      hidden: options.hidden ?? false,
+      statusCode: options.statusCode,
     };
   });
 }
 
-function checkCommon<Request>(options: HttpLimiterOptions<Request>): void {
-  const { headers, statusCode, countPreflight } = options;
+function checkCommon<Request>(options: CommonOptions<Request>): void {
   for (const name of ['skip', 'message', 'handler', 'onVerdict', 'onEvent'] as const) {
     checkFunction(options[name], name);
   }
-  if (headers !== undefined && headers !== 'legacy' && headers !== false) {
-    throw invalid(CODE, 'headers', "'legacy' or false", headers);
+  const { headers, body, legacyPolicy } = options;
+  if (headers !== undefined && headers !== false) checkFamilies(headers);
+  if (legacyPolicy !== undefined && !familiesOf(headers).some((family) => family !== 'draft-8')) {
+    throw new FloodgateError(
+      CODE,
+      'Expected no `legacyPolicy` without headers that show one policy',
+    );
   }
-  const isError =
-    Number.isInteger(statusCode) && Number(statusCode) >= 400 && Number(statusCode) <= 599;
-  if (statusCode !== undefined && !isError) {
-    throw invalid(CODE, 'statusCode', 'a whole number from 400 to 599', statusCode);
+  if (body !== undefined && body !== 'json' && body !== 'problem' && typeof body !== 'function') {
+    throw invalid(CODE, 'body', "'json', 'problem' or a function", body);
   }
-  if (countPreflight !== undefined && typeof countPreflight !== 'boolean') {
-    throw invalid(CODE, 'countPreflight', 'true or false', countPreflight);
+  if (typeof body === 'function' && options.message !== undefined) {
+    throw new FloodgateError(
+      CODE,
+      'Expected no `message` beside a `body` function, which says all',
+    );
+  }
+  checkStatus(options.statusCode, 'statusCode');
+  checkBoolean(options.countPreflight, 'countPreflight');
+  checkBoolean(options.exposeHeaders, 'exposeHeaders');
+}
+
+function checkFamilies(headers: unknown): void {
+  const families: unknown[] = Array.isArray(headers) ? headers : [headers];
+  const known = families.every((family) => FAMILIES.includes(family as HeaderFamily));
+  if (!known || families.length === 0 || new Set(families).size < families.length) {
+    const expectation = `'legacy', 'draft-6', 'draft-7', 'draft-8', a list of different ones, or false`;
+    throw invalid(CODE, 'headers', expectation, headers);
+  }
+  const older = families.find((family) => family === 'draft-6' || family === 'draft-7');
+  if (older !== undefined && families.includes('draft-8')) {
+    const text = `Expected \`headers\` without \`draft-8\` beside \`${older}\`: both write RateLimit-Policy, each in its own way`;
+    throw new FloodgateError(CODE, text);
   }
 }
 
+const FAMILIES: readonly HeaderFamily[] = ['legacy', 'draft-6', 'draft-7', 'draft-8'];
+
 /** Which of the ways to say a limit was taken: exactly one. */
-function sourceOf<Request>(options: HttpLimiterOptions<Request>): (typeof SOURCES)[number] {
+function sourceOf<Request>(
+  options: HttpLimiterOptions<Request> | BaseOptions<Request>,
+  mayBeEmpty: boolean,
+): Source | undefined {
   const [source, another] = SOURCES.filter((name) => options[name] !== undefined);
-  if (source === undefined) {
+  if (source === undefined && !mayBeEmpty) {
     throw invalid(CODE, 'options', 'given `limit` with `window`, `quota` or `policies`', options);
   }
   if (another !== undefined) {
@@ -163,11 +265,13 @@ function sourceOf<Request>(options: HttpLimiterOptions<Request>): (typeof SOURCE
       `Expected only one of \`${source}\` and \`${another}\`, got both`,
     );
   }
-  if (source === 'policies' && options.name !== undefined) {
+  const { name, window } = options as { name?: unknown; window?: unknown };
+  if (source === 'policies' && name !== undefined) {
     throw new FloodgateError(CODE, 'Expected no `name` beside `policies`: each has its own');
   }
-  if (source !== 'limit' && options.window !== undefined) {
-    throw new FloodgateError(CODE, `Expected no \`window\` beside \`${source}\``);
+  if (source !== 'limit' && window !== undefined) {
+    const where = source === undefined ? 'without `limit`' : `beside \`${source}\``;
+    throw new FloodgateError(CODE, `Expected no \`window\` ${where}`);
   }
   return source;
 }
@@ -192,9 +296,29 @@ function readQuotaOption<Request>(
   return (request) => andThen(quota(request), quotaOf);
 }
 
+/** Headers, bodies and stores tell policies apart by name, some of them without regard to case. */
+function takeName(names: Set<string>, name: string, option: string): void {
+  if (names.has(name.toLowerCase())) {
+    throw invalid(CODE, option, 'different from all others, in more than case', name);
+  }
+  names.add(name.toLowerCase());
+}
+
 function readName(name: unknown, option: string): string {
   if (typeof name === 'string' && name !== '') return name;
   throw invalid(CODE, option, 'a text that is not empty', name);
+}
+
+function checkStatus(value: unknown, option: string): void {
+  if (value === undefined) return;
+  if (Number.isInteger(value) && Number(value) >= 400 && Number(value) <= 599) return;
+  throw invalid(CODE, option, 'a whole number from 400 to 599', value);
+}
+
+function checkBoolean(value: unknown, option: string): void {
+  if (value !== undefined && typeof value !== 'boolean') {
+    throw invalid(CODE, option, 'true or false', value);
+  }
 }
 
 function checkFunction(value: unknown, option: string): void {

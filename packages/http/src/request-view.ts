@@ -1,5 +1,3 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
-
 /** What the limiter asks about one request. An adapter answers it from its framework, and decides nothing. */
 export interface RequestView<Request> {
   /** The framework's own request, for the functions in the options. */
@@ -17,6 +15,8 @@ export interface RequestView<Request> {
   readonly isClosed: boolean;
   /** A header's value, by its name in lower case. */
   header(name: string): string | undefined;
+  /** What the response's header is so far, by its name in lower case. */
+  responseHeader(name: string): string | undefined;
   /** Calls `listener` when the response has ended or the client is gone, unless the returned function is called first. */
   onClose(listener: () => void): () => void;
 }
@@ -28,28 +28,4 @@ export function isPreflight<Request>(view: RequestView<Request>): boolean {
     view.header('origin') !== undefined &&
     view.header('access-control-request-method') !== undefined
   );
-}
-
-/** What `header` comes to with Node.js's own request. */
-export function headerOf({ headers }: IncomingMessage, name: string): string | undefined {
-  // The headers are an object like any other: `constructor` is in all of them.
-  const value = Object.hasOwn(headers, name) ? headers[name] : undefined;
-  return Array.isArray(value) ? value.join(', ') : value;
-}
-
-/** What `onClose` comes to with Node.js's own response. */
-export function onResponseClose(response: ServerResponse, listener: () => void): () => void {
-  const { socket } = response.req;
-  const stop = (): void => {
-    response.off('close', closed);
-    socket.off('close', closed);
-  };
-  const closed = (): void => {
-    stop();
-    listener();
-  };
-  response.on('close', closed);
-  // A response that waits behind others on its connection says nothing when that closes.
-  socket.on('close', closed);
-  return stop;
 }

@@ -17,7 +17,9 @@ describe('the message of a denial', () => {
     [86_400, '24 hours'],
     [2_592_000, '720 hours'],
   ])('after %i s: %s', (seconds, words) => {
-    expect(defaultMessage(seconds)).toBe(`Rate limit exceeded. Try again in ${words}.`);
+    expect(defaultMessage({ retryAfter: seconds, policy: 'default' })).toBe(
+      `Rate limit exceeded. Try again in ${words}.`,
+    );
   });
 
   test('never tells a time shorter than the wait', () => {
@@ -25,14 +27,16 @@ describe('the message of a denial', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 10_000_000 }), (seconds) => {
         const [, count, unit = ''] =
-          /(\d+) (second|minute|hour)/.exec(defaultMessage(seconds)) ?? [];
+          /(\d+) (second|minute|hour)/.exec(
+            defaultMessage({ retryAfter: seconds, policy: 'default' }),
+          ) ?? [];
         expect(Number(count) * (units[unit] ?? 0)).toBeGreaterThanOrEqual(seconds);
       }),
     );
   });
 
   test('says where no wait helps', () => {
-    expect(defaultMessage(undefined)).toBe(
+    expect(defaultMessage({ retryAfter: undefined, policy: 'default' })).toBe(
       'Rate limit exceeded. This request costs more than its limit ever allows.',
     );
   });

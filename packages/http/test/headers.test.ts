@@ -1,7 +1,14 @@
-import { type Decision, fixedWindow, slidingWindowCounter, tokenBucket } from '@floodgate/core';
+import {
+  type Decision,
+  fixedWindow,
+  type Quota,
+  slidingWindowCounter,
+  tokenBucket,
+} from '@floodgate/core';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { legacyHeaders, resetSeconds, retryAfterSeconds, waitMsOf } from '../src/headers.ts';
+import { headerWriter } from '../src/header-families.ts';
+import { type Header, resetSeconds, retryAfterSeconds, waitMsOf } from '../src/headers.ts';
 
 const NOON_MS = Date.parse('2026-02-18T12:00:00Z');
 const NOON_S = NOON_MS / 1000;
@@ -95,6 +102,16 @@ describe('X-RateLimit-*', () => {
     expect(waitMsOf(decision, quota)).toBe(longestMs);
   });
 });
+
+function legacyHeaders(decision: Decision, quota: Quota): Header[] {
+  const headers: Header[] = [];
+  const shown = {
+    quota,
+    decision: { ...decision, policy: 'a', key: 'k', cost: 1, advisory: false, degraded: undefined },
+  };
+  headerWriter('legacy').write(headers, [shown], shown);
+  return headers;
+}
 
 function decided(parts: Partial<Decision>): Decision {
   return {

@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals';
-import type { HttpLimiterOptions, Outcome, Verdict } from '../src/index.ts';
+import type { Denial, HttpLimiterOptions, Outcome, Verdict } from '../src/index.ts';
 import type { TestRequest } from './request.ts';
 
 /** What tests here make limiters of. */
@@ -22,7 +22,7 @@ export function header(outcome: unknown, name: string): string | undefined {
 
 export function body(outcome: unknown): unknown {
   if (outcome instanceof Promise) return outcome.then(body);
-  return JSON.parse((outcome as { body: { text: string } }).body.text);
+  return JSON.parse(String((outcome as Denial).body?.content));
 }
 
 export function costs(outcome: unknown): Record<string, number> {

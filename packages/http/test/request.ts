@@ -15,6 +15,8 @@ export interface TestRequest {
 export class TestView implements RequestView<TestRequest> {
   readonly request: TestRequest;
   isClosed = false;
+  /** What the response's headers are so far, by their names in lower case. */
+  readonly responseHeaders: Record<string, string> = {};
   readonly #listeners = new Set<() => void>();
 
   constructor(request: TestRequest = {}) {
@@ -48,6 +50,10 @@ export class TestView implements RequestView<TestRequest> {
 
   header(name: string): string | undefined {
     return this.request.headers?.[name];
+  }
+
+  responseHeader(name: string): string | undefined {
+    return this.responseHeaders[name];
   }
 
   onClose(listener: () => void): () => void {
