@@ -1,0 +1,149 @@
+import {
+  type Body,
+  HttpLimiter,
+  type HttpLimiterOptions,
+  handleOf,
+  headerOf,
+  isPromise,
+  type LimiterHandle,
+  type Outcome,
+  onResponseClose,
+  type RequestView,
+  responseHeaderOf,
+  toError,
+  type Verdict,
+} from '@floodgate/http';
+import type { Context, Next } from 'koa';
+
+declare module 'koa' {
+  interface DefaultState {
+    /** What the limiter decided about this request; undefined where it was not limited. */
+    rateLimit?: Verdict | undefined;
+  }
+}
+
+/** Answers a denied request in the limiter's place. Status, `Retry-After` and all other headers are set. */
+export type DenialHandler = (context: Context, next: Next) => unknown;
+
+/** What {@link rateLimit} takes. Functions get Koa's own context. */
+export type RateLimitOptions = HttpLimiterOptions<Context, DenialHandler>;
+
+/** Koa middleware, which is the limiter's handle too. It takes a context of whatever types Koa and a router make. */
+export interface RateLimitMiddleware extends LimiterHandle {
+  (context: Pick<Context, 'req' | 'res'>, next: Next): Promise<void>;
+}
+
+/**
+ * Limits how often a client may call.
+ *
+ * @example
+ * app.use(rateLimit({ limit: 100, window: '1m' }));
+ * router.get('/search', rateLimit({ name: 'search', limit: 30, window: '1m' }), search);
+ *
+ * @throws FloodgateError `FLOODGATE_INVALID_OPTION` or `FLOODGATE_INVALID_QUOTA` where an option is wrong
+ */
+export function rateLimit(options: RateLimitOptions): RateLimitMiddleware {
+  const limiter = new HttpLimiter<Context, DenialHandler>(options);
+  async function rateLimiter(context: Context, next: Next): Promise<void> {
+    try {
+      const decided = limiter.decide(new ContextView(context));
+      const outcome = isPromise(decided) ? await decided : decided;
+      if (outcome !== undefined && !begin(context, outcome)) return;
+      if (outcome?.action === 'deny') {
+        if (limiter.handler !== undefined) await limiter.handler(context, next);
+        else setBody(context, outcome.body);
+        return;
+      }
+    } catch (error) {
+      // Koa never answers a request that fails with undefined or null.
+      throw toError(error);
+    }
+    await next();
+  }
+  return Object.assign(rateLimiter, handleOf(limiter)) as RateLimitMiddleware;
+}
+
+/** One request, as the limiter sees it. */
+class ContextView implements RequestView<Context> {
+  readonly request: Context;
+
+  constructor(context: Context) {
+    this.request = context;
+  }
+
+  get method(): string {
+    return this.request.method;
+  }
+
+  get address(): string | undefined {
+    return this.request.ip || undefined;
+  }
+
+  /** `@koa/router` tells the routes on this path, and which is running; where none is yet, the first is next. */
+  get route(): string | undefined {
+    const { matched = [], _matchedRoute, method }: Context & { matched?: Route[] } = this.request;
+    const routes = matched.filter(({ methods }) => methods.includes(method));
+    const path = (routes.find((route) => route.path === _matchedRoute) ?? routes[0])?.path;
+    if (path === undefined) return undefined;
+    const verb = method === 'HEAD' ? 'GET' : method;
+    // Where one of them takes other methods too, these must not lead around the limit.
+    const methods = routes.flatMap((route) => (route.path === path ? route.methods : []));
+    return `${methods.every((one) => one === verb || one === 'HEAD') ? verb : 'ALL'} ${path}`;
+  }
+
+  get trustedProxies(): 'none' | 'some' | 'all' {
+    const { proxy, maxIpsCount } = this.request.app;
+    return proxy ? (maxIpsCount > 0 ? 'some' : 'all') : 'none';
+  }
+
+  get isPeerTrusted(): boolean {
+    return this.request.app.proxyIpHeader.toLowerCase() === 'x-forwarded-for';
+  }
+
+  get isClosed(): boolean {
+    return this.request.res.closed || this.request.req.socket.destroyed;
+  }
+
+  header(name: string): string | undefined {
+    return headerOf(this.request.req, name);
+  }
+
+  responseHeader(name: string): string | undefined {
+    return responseHeaderOf(this.request.res, name);
+  }
+
+  onClose(listener: () => void): () => void {
+    return onResponseClose(this.request.res, listener);
+  }
+}
+
+type Route = { readonly path: string | RegExp; readonly methods: readonly string[] };
+
+/** Sets the head of the response; false where nothing is to follow. */
+function begin(context: Context, outcome: Outcome): boolean {
+  // Koa writes a denial, and then only while it can: whatever it was told before.
+  if (outcome.action !== 'pass') context.respond = outcome.action === 'deny' && !context.headerSent;
+  if (outcome.action === 'drop') return false;
+  context.state.rateLimit = outcome.verdict;
+  // A hook may have answered already.
+  if (context.headerSent) return outcome.action === 'pass' && !context.res.writableEnded;
+  if (outcome.action === 'deny') context.status = outcome.status;
+  for (const [name, value] of outcome.headers) context.set(name, value);
+  const { onerror, res } = context;
+  // Koa answers an error by removing all headers first: these stay, unless the error has its own.
+  context.onerror = (error) => {
+    const { removeHeader } = res;
+    const kept = new Set(outcome.headers.map(([name]) => name.toLowerCase()));
+    res.removeHeader = (name) => void (kept.has(name) || removeHeader.call(res, name));
+    onerror.call(context, error);
+    res.removeHeader = removeHeader;
+  };
+  return true;
+}
+
+function setBody(context: Context, body: Body | undefined): void {
+  // The type first, or Koa would look for one; and of a body that is null it makes a 204.
+  if (body !== undefined) context.set('Content-Type', body.contentType);
+  context.body = body?.content ?? '';
+  if (body === undefined) context.remove('Content-Type');
+}
