@@ -1,0 +1,165 @@
+import {
+  type HttpLimiter,
+  headerOf,
+  isPromise,
+  type Outcome,
+  onResponseClose,
+  type RequestView,
+  toError,
+  type Verdict,
+} from '@floodgate/http';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { DenialHandler, RateLimitError } from './options.ts';
+
+/** What goes on with a request, or fails it. */
+export type Done = (error?: Error) => void;
+
+export type Limiter = HttpLimiter<FastifyRequest, DenialHandler>;
+
+/** One request and its reply, as the limiter sees them and as it is answered. */
+export class Exchange implements RequestView<FastifyRequest> {
+  readonly request: FastifyRequest;
+  readonly method: string;
+  readonly #reply: FastifyReply;
+  readonly #done: Done;
+  #address: string | undefined;
+
+  constructor(request: FastifyRequest, reply: FastifyReply, done: Done) {
+    this.request = request;
+    this.method = request.method;
+    this.#reply = reply;
+    this.#done = done;
+  }
+
+  /** Lets a limiter decide: the request goes on, is answered or fails. */
+  meet(limiter: Limiter, throwOnLimit: boolean): void {
+    const answer = (outcome: Outcome | undefined): boolean =>
+      this.#answer(outcome, limiter.handler, throwOnLimit);
+    let mayGoOn = false;
+    try {
+      const outcome = limiter.decide(this);
+      if (isPromise(outcome)) {
+        const goOn = (mayGoOn: boolean): void => {
+          if (mayGoOn) this.#done();
+        };
+        outcome.then(answer).then(goOn).catch(this.#fail);
+      } else {
+        mayGoOn = answer(outcome);
+      }
+    } catch (error) {
+      this.#fail(error);
+    }
+    // What fails further on is Fastify's to catch, which does so only for as long as nobody waits.
+    if (mayGoOn) this.#done();
+  }
+
+  get address(): string | undefined {
+    this.#address ??= this.request.ip;
+    return this.#address;
+  }
+
+  get route(): string | undefined {
+    const { method, url } = this.request.routeOptions;
+    return url === undefined ? undefined : routeName(method, url);
+  }
+
+  get trustedProxies(): 'none' | 'some' | 'all' {
+    if (this.request.ips === undefined) return 'none';
+    // Addresses that are nobody's (RFC 5737, RFC 3849), further away than any proxy.
+    if (this.#isTrusted('192.0.2.1', 1000) || this.#isTrusted('2001:db8::1', 1000)) return 'all';
+    return 'some';
+  }
+
+  get isPeerTrusted(): boolean {
+    return this.#isTrusted(this.request.raw.socket.remoteAddress);
+  }
+
+  get isClosed(): boolean {
+    return this.#reply.raw.closed || this.request.raw.socket.destroyed;
+  }
+
+  header(name: string): string | undefined {
+    return headerOf(this.request.raw, name);
+  }
+
+  responseHeader(name: string): string | undefined {
+    const value = this.#reply.getHeader(name);
+    return Array.isArray(value) ? value.join(', ') : value?.toString();
+  }
+
+  onClose(listener: () => void): () => void {
+    return onResponseClose(this.#reply.raw, listener);
+  }
+
+  /** Whether Fastify believes this peer, so many times in a row: what it would make of such a request is all it tells. */
+  #isTrusted(address: string | undefined, hops = 1): boolean {
+    const forwarded = Array(hops).fill(address ?? '192.0.2.1');
+    const raw = {
+      socket: { remoteAddress: address },
+      headers: { 'x-forwarded-for': forwarded.join() },
+    };
+    const asked: FastifyRequest = Object.create(this.request, { raw: { value: raw } });
+    return asked.ips?.length === hops + 1;
+  }
+
+  readonly #fail = (error: unknown): void => {
+    // A handler that failed is no denial, whose status was set for it.
+    if (this.request.rateLimit?.allowed === false) this.#reply.code(500);
+    this.#done(toError(error) as Error);
+  };
+
+  /** Sets headers and answers a denial; true where the request may go on. */
+  #answer(
+    outcome: Outcome | undefined,
+    handler: DenialHandler | undefined,
+    throwOnLimit: boolean,
+  ): boolean {
+    if (outcome === undefined) return true;
+    if (outcome.action === 'drop') return false;
+    const reply = this.#reply;
+    this.request.rateLimit = outcome.verdict;
+    // A hook may have answered already.
+    if (reply.sent || reply.raw.headersSent) return outcome.action === 'pass';
+    for (const [name, value] of outcome.headers) {
+      // Fastify adds its own headers to those that are there, and who hijacks the reply sends only the latter.
+      if (outcome.action === 'deny' || reply.hasHeader(name)) reply.header(name, value);
+      else reply.raw.setHeader(name, value);
+    }
+    if (outcome.action === 'pass') return true;
+
+    const { status, verdict, body } = outcome;
+    reply.code(status);
+    if (handler !== undefined) this.#send(handler(this.request, reply));
+    else if (throwOnLimit) this.#done(rateLimitError(status, verdict));
+    // As bytes, which no serializer of the application's takes for something of its own.
+    else if (body !== undefined) reply.type(body.contentType).send(Buffer.from(body.content));
+    else reply.send();
+    return false;
+  }
+
+  /** Sends what a handler returned, as Fastify does for those of routes. */
+  #send(answer: unknown): void {
+    const reply = this.#reply;
+    const send = (payload: unknown): void => {
+      const isOpen = !reply.sent && !reply.raw.headersSent && !this.isClosed;
+      if (isOpen) reply.send(payload);
+    };
+    // A reply is a promise as well: of its end.
+    if (isPromise(answer)) Promise.resolve(answer).then(send).catch(this.#fail);
+    else if (answer !== undefined) send(answer);
+  }
+}
+
+function rateLimitError(statusCode: number, verdict: Verdict): RateLimitError {
+  const isUnavailable = verdict.tightest.degraded === 'deny';
+  const message = isUnavailable ? 'The rate limiter is unavailable' : 'Rate limit exceeded';
+  const code = 'FLOODGATE_RATE_LIMITED' as const;
+  return Object.assign(new Error(message), { code, statusCode, verdict });
+}
+
+/** A route's method and pattern, such as `GET /users/:id`. HEAD is GET, and `/users/` is `/users`. */
+export function routeName(method: string | readonly string[], url: string): string {
+  const [verb, another] = new Set([method].flat().map((one) => (one === 'HEAD' ? 'GET' : one)));
+  const pattern = url.length > 1 && url.endsWith('/') ? url.slice(0, -1) : url;
+  return `${another === undefined ? verb : 'ALL'} ${pattern}`;
+}

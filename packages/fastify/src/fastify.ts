@@ -1,0 +1,107 @@
+import { HttpLimiter, handleOf, type LimiterHandle } from '@floodgate/http';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import fastifyPlugin from 'fastify-plugin';
+import { type Done, Exchange, type Limiter } from './exchange.ts';
+import type {
+  RateLimitDecorator,
+  RateLimitHook,
+  RateLimitOptions,
+  RateLimitPlugin,
+  RateLimitPluginOptions,
+  RequestHook,
+} from './options.ts';
+import { readHookOptions, readPluginOptions } from './read-options.ts';
+import { RouteLimits } from './route-limits.ts';
+
+/**
+ * Limits how often a client may call: on all routes of the context that it is registered in and of those within, and
+ * where nothing is found. A route's `config.rateLimit` adds limits to these, replaces them, or is false for none.
+ *
+ * @example
+ * await fastify.register(rateLimit, { limit: 100, window: '1m' });
+ * fastify.post('/sign-in', { config: { rateLimit: { limit: 10, window: '1m' } } }, signIn);
+ *
+ * @throws FloodgateError `FLOODGATE_INVALID_OPTION` or `FLOODGATE_INVALID_QUOTA` where an option is wrong
+ */
+export const rateLimit: RateLimitPlugin = fastifyPlugin(plugin, {
+  fastify: '5.x',
+  name: '@floodgate/fastify',
+});
+
+/**
+ * A hook with a limiter of its own, whose handle it is too. `fastify.rateLimit` makes the same, and closes them with the
+ * server; this one is there before the plugin is.
+ *
+ * @example
+ * fastify.get('/search', { onRequest: rateLimitHook({ limit: 30, window: '1m' }) }, search);
+ *
+ * @throws FloodgateError as {@link rateLimit} does
+ */
+export function rateLimitHook(options: RateLimitOptions): RateLimitHook {
+  const { throwOnLimit, limits } = readHookOptions(options);
+  const limiter: Limiter = new HttpLimiter(limits);
+  return Object.assign(
+    hookOf(() => limiter, throwOnLimit),
+    handleOf(limiter),
+  );
+}
+
+type FindLimiter = (request: FastifyRequest) => Limiter | undefined;
+
+async function plugin(fastify: FastifyInstance, options: RateLimitPluginOptions): Promise<void> {
+  const { hook, global, throwOnLimit, limits } = readPluginOptions(options);
+  const limiter: Limiter = new HttpLimiter(limits, { mayBeEmpty: !global });
+  const decorator = decoratorOf(fastify, limiter);
+  const routes = new RouteLimits(limiter, decorator, global);
+  const find: FindLimiter = (request) => routes.limiterOf(request);
+  decorate(fastify, decorator);
+  fastify.addHook('onRoute', function prepareRoute(this: FastifyInstance, route) {
+    routes.prepare(this, route);
+  });
+  // Of all hooks, those before the handler are run again by `reply.callNotFound()`.
+  const limitRequest = hookOf(hook === 'preHandler' ? oncePerRequest(find) : find, throwOnLimit);
+  fastify.addHook(hook as 'onRequest', limitRequest);
+}
+
+function hookOf(find: FindLimiter, throwOnLimit: boolean): RequestHook {
+  // `preParsing` has a parameter more than other hooks.
+  return function limitRequest(request, reply, ...rest) {
+    const done = rest.at(-1) as Done;
+    const limiter = find(request as FastifyRequest);
+    if (limiter === undefined) return done();
+    const exchange = new Exchange(request as FastifyRequest, reply as FastifyReply, done);
+    exchange.meet(limiter, throwOnLimit);
+  };
+}
+
+function oncePerRequest(find: FindLimiter): FindLimiter {
+  const met = new WeakSet<FastifyRequest>();
+  return (request) => {
+    if (met.has(request)) return undefined;
+    met.add(request);
+    return find(request);
+  };
+}
+
+/** What `fastify.rateLimit` is to be. The limiters of all hooks that it makes are closed with the server. */
+function decoratorOf(fastify: FastifyInstance, limiter: Limiter): RateLimitDecorator {
+  const open: LimiterHandle[] = [limiter];
+  fastify.addHook('onClose', (_, closed) => {
+    for (const limiter of open) limiter.close();
+    closed();
+  });
+  function makeHook(options: RateLimitOptions): RateLimitHook {
+    const hook = rateLimitHook(options);
+    open.push(hook);
+    return hook;
+  }
+  return Object.assign(makeHook, handleOf(limiter));
+}
+
+function decorate(fastify: FastifyInstance, decorator: RateLimitDecorator): void {
+  if (!fastify.hasRequestDecorator('rateLimit')) fastify.decorateRequest('rateLimit', undefined);
+  // Registered twice in one context, the plugin limits twice, and the later one is at hand.
+  const isAgain = Object.hasOwn(fastify, 'rateLimit') && 'unblock' in fastify.rateLimit;
+  if (isAgain) Object.assign(fastify, { rateLimit: decorator });
+  else fastify.decorate<unknown>('rateLimit', decorator);
+}

@@ -1,0 +1,69 @@
+// The plugin
+export { rateLimit, rateLimitHook } from './fastify.ts';
+export type {
+  DenialHandler,
+  LimitingHook,
+  RateLimitDecorator,
+  RateLimitError,
+  RateLimitHook,
+  RateLimitOptions,
+  RateLimitPlugin,
+  RateLimitPluginOptions,
+  RouteRateLimitOptions,
+} from './options.ts';
+export type {
+  AdditionalRateLimitOptions,
+  RateLimitConfig,
+  RateLimitInstance,
+} from './augmentation.ts';
+export type { HeaderFamily, Mode, PolicyOptions } from '@floodgate/http';
+
+// Quotas and stores
+export {
+  type Duration,
+  fixedWindow,
+  formatQuota,
+  leakyBucket,
+  MemoryStore,
+  type MemoryStoreOptions,
+  parseQuota,
+  type Quota,
+  type QuotaInput,
+  slidingWindowCounter,
+  slidingWindowLog,
+  type Store,
+  type StoreErrorRule,
+  tokenBucket,
+} from '@floodgate/http';
+
+// Keys
+export {
+  byApiKey,
+  byHeader,
+  byIp,
+  byRoute,
+  combine,
+  fromAddresses,
+  global,
+  type KeyFunction,
+  type KeyKind,
+  type KeyOption,
+  type KeyResolver,
+  keys,
+  type UserId,
+} from '@floodgate/http';
+
+export { byUser } from './by-user.ts';
+
+// Limits outside of a request
+export { HttpLimiter, type LimiterHandle } from '@floodgate/http';
+
+// What hooks and errors give
+export {
+  ERROR_CODES,
+  type ErrorCode,
+  FloodgateError,
+  type FloodgateEvent,
+  type PolicyDecision,
+  type Verdict,
+} from '@floodgate/http';
