@@ -23,7 +23,10 @@ beforeAll(() => {
   }
   const tarballs = readdirSync(consumer).map((file) => `./${file}`);
   write('package.json', JSON.stringify({ private: true }));
-  const fromRegistry = ['express@5', '@types/express@5', '@types/node@20'];
+  const fromRegistry = [
+    ...['express@5', '@types/express@5', 'fastify@5', '@fastify/rate-limit@11'],
+    ...['koa@3', '@types/koa@3', '@koa/router@15', '@types/node@20'],
+  ];
   const quietly = ['--prefer-offline', '--no-audit', '--no-fund', '--no-update-notifier'];
   run('npm', ['install', ...quietly, ...tarballs, ...fromRegistry]);
 }, 2 * oneMinuteMs);
@@ -39,33 +42,110 @@ test.each(entries)('import and require of %s give the same names', (entry) => {
 });
 
 describe('a strict TypeScript program', () => {
-  const program = `
-    import express = require('express');
+  const core = `
     import { MemoryStore, RateLimiter, slidingWindowCounter } from '@floodgate/core';
     import { ManualClock } from '@floodgate/core/testing';
-    import { rateLimit } from '@floodgate/express';
-    import { HttpLimiter } from '@floodgate/http';
+    import { HttpLimiter, limitUpgrade } from '@floodgate/http';
+    import { createServer } from 'node:http';
 
     const quota = slidingWindowCounter({ limit: 100, window: '1m' });
     const store = new MemoryStore({ clock: new ManualClock() });
     const limiter = new RateLimiter({ store, policies: [{ name: 'per-minute', quota }] });
     export const allowed: boolean = limiter.take('user:42').allowed;
-    export const app: express.Express = express().use(rateLimit({ limit: 100, window: '1m' }));
     export const http = new HttpLimiter({ quota });
+    limitUpgrade(createServer(), { quota }).close();
+    // @ts-expect-error a window is missing
+    new HttpLimiter({ limit: 100 });
   `;
+  const express = `
+    import express = require('express');
+    import { byUser, rateLimit } from '@floodgate/express';
 
-  test.each([
-    ['an ES module', 'program.mts'],
-    ['a CommonJS module', 'program.cts'],
-  ])(
-    'type-checks as %s',
-    (_, file) => {
-      write(file, program);
-      const options = ['--strict', '--exactOptionalPropertyTypes', '--module', 'NodeNext'];
-      expect(run('node', [tsc, '--noEmit', '--types', 'node', ...options, file])).toBe('');
-    },
-    oneMinuteMs,
-  );
+    const app = express();
+    const limit = rateLimit({ limit: 100, window: '1m', key: byUser((request) => request.get('x-user')) });
+    app.get('/', limit, (request, response) => {
+      const left: number | undefined = request.rateLimit?.tightest.remaining;
+      response.json({ left });
+    });
+    // @ts-expect-error an option of other libraries
+    rateLimit({ max: 100, window: '1m' });
+  `;
+  const fastify = `
+    import Fastify from 'fastify';
+    import { byUser, keys, rateLimit } from '@floodgate/fastify';
+
+    const app = Fastify();
+    app.register(rateLimit, { limit: 100, window: '1m', key: byUser((request) => request.headers.host) });
+    app.get('/', { config: { rateLimit: { limit: 5, window: '1m' } } }, async (request) => {
+      const left: number | undefined = request.rateLimit?.tightest.remaining;
+      return { left };
+    });
+    app.get('/free', { config: { rateLimit: false } }, async () => 'free');
+    // @ts-expect-error a hook that comes too late
+    app.register(rateLimit, { limit: 100, window: '1m', hook: 'onSend' });
+  `;
+  const fastifyAlone = `${fastify}
+    const hook = app.rateLimit({ limit: 5, window: '1m' });
+    app.get('/hook', { preHandler: hook }, async () => '');
+    void app.rateLimit.block(keys.ip('192.0.2.1'), '1h');
+    void hook.reset(keys.ip('192.0.2.1'));
+    // @ts-expect-error a limit that is a text
+    app.get('/wrong', { config: { rateLimit: { limit: '5', window: '1m' } } }, async () => '');
+  `;
+  const besideAnother = `
+    import type { AdditionalRateLimitOptions } from '@floodgate/fastify';
+    declare module '@fastify/rate-limit' {
+      interface RateLimitOptions extends AdditionalRateLimitOptions {}
+    }
+    // @ts-expect-error a limit that is a text
+    app.get('/wrong', { config: { rateLimit: { limit: '5', window: '1m' } } }, async () => '');
+  `;
+  const koa = `
+    import Router = require('@koa/router');
+    import Koa = require('koa');
+    import { byUser, rateLimit } from '@floodgate/koa';
+
+    const app = new Koa();
+    const router = new Router.Router();
+    app.use(rateLimit({ limit: 100, window: '1m', key: byUser((context) => context.get('x-user')) }));
+    router.get('/', rateLimit({ limit: 5, window: '1m' }), (context) => {
+      const left: number | undefined = context.state.rateLimit?.tightest.remaining;
+      context.body = { left };
+    });
+    app.use(router.routes());
+    // @ts-expect-error a limit that is a text
+    rateLimit({ limit: '5', window: '1m' });
+  `;
+  const strictly = ['--noEmit', '--types', 'node', '--strict', '--exactOptionalPropertyTypes'];
+
+  // What one of them declares, all in its compilation see.
+  const compilations: [string, readonly string[], readonly string[]][] = [
+    ['core, express, fastify', [core, express, fastifyAlone], []],
+    // The types of Koa itself do not fit those of a library that it uses.
+    ['koa', [koa], ['--skipLibCheck']],
+    ['fastify before another plugin', [`import '@fastify/rate-limit';\n${fastify}`], []],
+    ['fastify after another plugin', [`${fastify}\nimport '@fastify/rate-limit';`], []],
+    ['fastify beside it', [`import '@fastify/rate-limit';\n${fastify}${besideAnother}`], []],
+  ];
+
+  describe.each([
+    ['an ES module', 'mts'],
+    ['a CommonJS module', 'cts'],
+  ])('type-checks as %s', (_, extension) => {
+    test.each(compilations)(
+      '%s',
+      (_, programs, options) => {
+        const files = programs.map((program, i) => {
+          const file = `program-${i}.${extension}`;
+          write(file, program);
+          return file;
+        });
+        const all = [...strictly, '--module', 'NodeNext', ...options, ...files];
+        expect(run('node', [tsc, ...all])).toBe('');
+      },
+      oneMinuteMs,
+    );
+  });
 });
 
 function write(file: string, text: string): void {

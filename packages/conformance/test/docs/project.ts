@@ -8,10 +8,16 @@ import type { Sample } from './sample.ts';
 const installed = {
   '@floodgate/core': require.resolve('@floodgate/core/package.json'),
   '@floodgate/express': require.resolve('@floodgate/express/package.json'),
+  '@floodgate/fastify': require.resolve('@floodgate/fastify/package.json'),
   '@floodgate/http': require.resolve('@floodgate/http/package.json'),
+  '@floodgate/koa': require.resolve('@floodgate/koa/package.json'),
+  '@koa/router': join(require.resolve('@koa/router'), '../../package.json'),
   '@types/express': require.resolve('@types/express/package.json'),
+  '@types/koa': require.resolve('@types/koa/package.json'),
   '@types/node': require.resolve('@types/node/package.json'),
   express: require.resolve('express/package.json'),
+  fastify: require.resolve('fastify/package.json'),
+  koa: require.resolve('koa/package.json'),
 } as const;
 
 const tsconfig = {

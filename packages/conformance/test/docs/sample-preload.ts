@@ -7,7 +7,10 @@ if (SAMPLE_TIME !== undefined) Date.now = () => Number(SAMPLE_TIME);
 
 const listen = Server.prototype.listen;
 Server.prototype.listen = function listenOnFreePort(this: Server, ...args: unknown[]): Server {
-  if (args[0] !== 3000) return listen.apply(this, args as never);
+  const [first, ...rest] = args;
+  // Fastify tells the port in an object.
+  const port = typeof first === 'object' ? (first as { readonly port?: unknown }).port : first;
+  if (port !== 3000) return listen.apply(this, args as never);
   this.once('listening', () => process.send?.((this.address() as AddressInfo).port));
-  return listen.apply(this, [0, '127.0.0.1', ...args.slice(1)] as never);
+  return listen.apply(this, [{ port: 0, host: '127.0.0.1' }, ...rest] as never);
 };
