@@ -23,3 +23,16 @@ declare module 'koa-ratelimit/limiter/memory.js' {
     get(): Promise<{ readonly remaining: number; readonly reset: number; readonly total: number }>;
   }
 }
+
+declare module 'koa-ratelimit' {
+  import type { Context, Middleware } from 'koa';
+
+  export default function rateLimit(options: {
+    readonly driver: 'memory';
+    readonly db: Map<unknown, unknown>;
+    /** In milliseconds. */
+    readonly duration: number;
+    readonly max: number;
+    readonly id: (context: Context) => string;
+  }): Middleware;
+}

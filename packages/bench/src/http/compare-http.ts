@@ -2,14 +2,13 @@ import { type Budget, budget } from '../budget.ts';
 import type { Outcome } from '../decisions/subject.ts';
 import type { Report } from '../report.ts';
 import { median } from '../statistics.ts';
-import { type LimiterName, limiters } from './limiters.ts';
 import { type LoadSample, loadServer } from './load.ts';
-import type { Framework } from './serve.ts';
 import { ServerProcess } from './server-process.ts';
+import { type Framework, servers } from './servers.ts';
 
 export interface HttpSample {
   readonly framework: Framework;
-  readonly limiter: LimiterName;
+  readonly limiter: string;
   readonly outcome: Outcome;
   readonly requestsPerSecond: number;
   /** Of the server, for one request. */
@@ -43,33 +42,31 @@ export async function compareHttp(quick: boolean): Promise<Report<HttpSample>> {
   };
 }
 
-const FRAMEWORKS = ['Express 5', 'Express 4'] as const;
+const FRAMEWORKS = Object.keys(servers) as Framework[];
 const OUTCOMES = ['admitted', 'denied'] as const;
-const NAMES = Object.keys(limiters) as LimiterName[];
-const OURS: LimiterName = '@floodgate/express';
 
 async function compare(
   framework: Framework,
   outcome: Outcome,
   quick: boolean,
 ): Promise<HttpSample[]> {
-  const servers: ServerProcess[] = [];
+  const started: ServerProcess[] = [];
   try {
-    for (const limiter of NAMES) {
-      servers.push(await ServerProcess.start({ framework, limiter, outcome }));
+    for (const limiter of Object.keys(servers[framework])) {
+      started.push(await ServerProcess.start({ framework, limiter, outcome }));
     }
     const samples = new Map<ServerProcess, LoadSample[]>();
     const seconds = quick ? 0.2 : 2;
     // The first round compiles, and uses the one unit up that a denied client has.
-    for (const server of servers) await loadServer(server, seconds);
+    for (const server of started) await loadServer(server, seconds);
     for (let round = 0; round < (quick ? 1 : ROUNDS); round += 1) {
-      for (const server of servers) {
+      for (const server of started) {
         samples.set(server, [...(samples.get(server) ?? []), await loadServer(server, seconds)]);
       }
     }
     return summarize(samples);
   } finally {
-    for (const server of servers) server.stop();
+    for (const server of started) server.stop();
   }
 }
 
@@ -91,20 +88,28 @@ function summarize(samples: ReadonlyMap<ServerProcess, readonly LoadSample[]>): 
 const LEAST_US = 1;
 
 function judge(rows: readonly HttpSample[]): Budget[] {
-  return FRAMEWORKS.flatMap((framework) =>
-    OUTCOMES.flatMap((outcome) => {
-      const above = (name: LimiterName): number =>
-        rows.find(
-          (row) => row.framework === framework && row.outcome === outcome && row.limiter === name,
-        )?.aboveBareUs as number;
-      const peers = NAMES.filter((name) => name !== 'bare' && name !== 'floor' && name !== OURS);
-      const floorUs = Math.max(above('floor'), LEAST_US);
-      const bestPeerUs = Math.max(Math.min(...peers.map(above)), LEAST_US);
-      const claim = `${framework}, ${outcome}: above bare,`;
-      return [
-        budget(`${claim} to the floor's`, 1.5, above(OURS) / floorUs),
-        budget(`${claim} to the best peer's`, 1, above(OURS) / bestPeerUs),
-      ];
-    }),
-  );
+  return FRAMEWORKS.flatMap((framework) => {
+    const names = Object.keys(servers[framework]);
+    const ours = names.find((name) => name.startsWith('@floodgate/')) as string;
+    const peers = names.filter((name) => name !== 'bare' && name !== 'floor' && name !== ours);
+    const row = (outcome: Outcome, name: string): HttpSample =>
+      rows.find(
+        (row) => row.framework === framework && row.outcome === outcome && row.limiter === name,
+      ) as HttpSample;
+    const above = (outcome: Outcome, name: string): number =>
+      Math.max(row(outcome, name).aboveBareUs, LEAST_US);
+    const flood = row('denied', ours).cpuUs / row('admitted', ours).cpuUs;
+    return [
+      ...OUTCOMES.flatMap((outcome) => {
+        const claim = `${framework}, ${outcome}: above bare,`;
+        const us = above(outcome, ours);
+        const bestPeerUs = Math.min(...peers.map((peer) => above(outcome, peer)));
+        return [
+          budget(`${claim} to the floor's`, 1.5, us / above(outcome, 'floor')),
+          budget(`${claim} to the best peer's`, 1, us / bestPeerUs),
+        ];
+      }),
+      budget(`${framework}: a denied request to an admitted one`, 4 / 3, flood),
+    ];
+  });
 }

@@ -1,17 +1,13 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import express from 'express';
-import express4 from 'express4';
 import type { Outcome } from '../decisions/subject.ts';
-import { type LimiterName, limiters } from './limiters.ts';
+import { type Framework, type MakeListener, servers } from './servers.ts';
 
 export interface ServeInput {
   readonly framework: Framework;
-  readonly limiter: LimiterName;
+  readonly limiter: string;
   readonly outcome: Outcome;
 }
-
-export type Framework = 'Express 5' | 'Express 4';
 
 /** What a server tells its parent, first of all and whenever it is asked. */
 export interface ServerState {
@@ -21,12 +17,9 @@ export interface ServerState {
 }
 
 /** A server with one route, behind one limiter, until its parent disconnects. */
-export function serve({ framework, limiter, outcome }: ServeInput): Promise<never> {
-  const app = makers[framework]();
-  limiters[limiter](app, outcome);
-  app.get('/', (_, response) => void response.json({ ok: true }));
-
-  const server = createServer(app);
+export async function serve({ framework, limiter, outcome }: ServeInput): Promise<never> {
+  const makeListener = servers[framework][limiter] as MakeListener;
+  const server = createServer(await makeListener(outcome));
   const tell = (): void => {
     const { user, system } = process.cpuUsage();
     const { port } = server.address() as AddressInfo;
@@ -38,8 +31,3 @@ export function serve({ framework, limiter, outcome }: ServeInput): Promise<neve
   process.once('disconnect', () => process.exit());
   return new Promise(() => {});
 }
-
-const makers: Record<Framework, typeof express> = {
-  'Express 5': express,
-  'Express 4': express4 as unknown as typeof express,
-};
