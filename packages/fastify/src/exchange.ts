@@ -1,15 +1,16 @@
 import {
+  errorOf,
   type HttpLimiter,
   headerOf,
   isPromise,
   type Outcome,
   onResponseClose,
   type RequestView,
+  routeName,
   toError,
-  type Verdict,
 } from '@floodgate/http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { DenialHandler, RateLimitError } from './options.ts';
+import type { DenialHandler } from './options.ts';
 
 /** What goes on with a request, or fails it. */
 export type Done = (error?: Error) => void;
@@ -39,10 +40,7 @@ export class Exchange implements RequestView<FastifyRequest> {
     try {
       const outcome = limiter.decide(this);
       if (isPromise(outcome)) {
-        const goOn = (mayGoOn: boolean): void => {
-          if (mayGoOn) this.#done();
-        };
-        outcome.then(answer).then(goOn).catch(this.#fail);
+        outcome.then((later) => answer(later) && this.#done()).catch(this.#fail);
       } else {
         mayGoOn = answer(outcome);
       }
@@ -127,10 +125,10 @@ export class Exchange implements RequestView<FastifyRequest> {
     }
     if (outcome.action === 'pass') return true;
 
-    const { status, verdict, body } = outcome;
-    reply.code(status);
+    const { body } = outcome;
+    reply.code(outcome.status);
     if (handler !== undefined) this.#send(handler(this.request, reply));
-    else if (throwOnLimit) this.#done(rateLimitError(status, verdict));
+    else if (throwOnLimit) this.#done(errorOf(outcome));
     // As bytes, which no serializer of the application's takes for something of its own.
     else if (body !== undefined) reply.type(body.contentType).send(Buffer.from(body.content));
     else reply.send();
@@ -148,18 +146,4 @@ export class Exchange implements RequestView<FastifyRequest> {
     if (isPromise(answer)) Promise.resolve(answer).then(send).catch(this.#fail);
     else if (answer !== undefined) send(answer);
   }
-}
-
-function rateLimitError(statusCode: number, verdict: Verdict): RateLimitError {
-  const isUnavailable = verdict.tightest.degraded === 'deny';
-  const message = isUnavailable ? 'The rate limiter is unavailable' : 'Rate limit exceeded';
-  const code = 'FLOODGATE_RATE_LIMITED' as const;
-  return Object.assign(new Error(message), { code, statusCode, verdict });
-}
-
-/** A route's method and pattern, such as `GET /users/:id`. HEAD is GET, and `/users/` is `/users`. */
-export function routeName(method: string | readonly string[], url: string): string {
-  const [verb, another] = new Set([method].flat().map((one) => (one === 'HEAD' ? 'GET' : one)));
-  const pattern = url.length > 1 && url.endsWith('/') ? url.slice(0, -1) : url;
-  return `${another === undefined ? verb : 'ALL'} ${pattern}`;
 }

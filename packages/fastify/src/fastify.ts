@@ -1,4 +1,10 @@
-import { HttpLimiter, handleOf, type LimiterHandle } from '@floodgate/http';
+import {
+  FloodgateError,
+  HttpLimiter,
+  handleOf,
+  type LimiterHandle,
+  takeOptions,
+} from '@floodgate/http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import fastifyPlugin from 'fastify-plugin';
 import { type Done, Exchange, type Limiter } from './exchange.ts';
@@ -10,8 +16,7 @@ import type {
   RateLimitPluginOptions,
   RequestHook,
 } from './options.ts';
-import { readHookOptions, readPluginOptions } from './read-options.ts';
-import { RouteLimits } from './route-limits.ts';
+import { type FindLimiter, findOnRoutes } from './routes.ts';
 
 /**
  * Limits how often a client may call: on all routes of the context that it is registered in and of those within, and
@@ -38,29 +43,37 @@ export const rateLimit: RateLimitPlugin = fastifyPlugin(plugin, {
  * @throws FloodgateError as {@link rateLimit} does
  */
 export function rateLimitHook(options: RateLimitOptions): RateLimitHook {
-  const { throwOnLimit, limits } = readHookOptions(options);
-  const limiter: Limiter = new HttpLimiter(limits);
+  const { throwOnLimit, rest } = takeHookOptions(options ?? {});
+  const limiter: Limiter = new HttpLimiter(rest);
   return Object.assign(
     hookOf(() => limiter, throwOnLimit),
     handleOf(limiter),
   );
 }
 
-type FindLimiter = (request: FastifyRequest) => Limiter | undefined;
-
 async function plugin(fastify: FastifyInstance, options: RateLimitPluginOptions): Promise<void> {
-  const { hook, global, throwOnLimit, limits } = readPluginOptions(options);
+  const { hook, global, rest } = takeOptions(options, { hook: HOOKS, global: [true, false] });
+  const { throwOnLimit, rest: limits } = takeHookOptions(rest);
   const limiter: Limiter = new HttpLimiter(limits, { mayBeEmpty: !global });
   const decorator = decoratorOf(fastify, limiter);
-  const routes = new RouteLimits(limiter, decorator, global);
-  const find: FindLimiter = (request) => routes.limiterOf(request);
   decorate(fastify, decorator);
-  fastify.addHook('onRoute', function prepareRoute(this: FastifyInstance, route) {
-    routes.prepare(this, route);
-  });
+  const find = findOnRoutes(fastify, limiter, decorator, global);
   // Of all hooks, those before the handler are run again by `reply.callNotFound()`.
   const limitRequest = hookOf(hook === 'preHandler' ? oncePerRequest(find) : find, throwOnLimit);
   fastify.addHook(hook as 'onRequest', limitRequest);
+}
+
+const HOOKS = ['onRequest', 'preParsing', 'preValidation', 'preHandler'] as const;
+
+function takeHookOptions<Options extends RateLimitOptions | RateLimitPluginOptions>(
+  options: Options,
+): { readonly throwOnLimit: boolean; readonly rest: Options } {
+  const taken = takeOptions(options, { throwOnLimit: [false, true] });
+  if (taken.throwOnLimit && taken.rest.handler !== undefined) {
+    const text = 'Expected only one of `throwOnLimit` and `handler`, got both';
+    throw new FloodgateError('FLOODGATE_INVALID_OPTION', text);
+  }
+  return taken;
 }
 
 function hookOf(find: FindLimiter, throwOnLimit: boolean): RequestHook {

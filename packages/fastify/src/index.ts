@@ -4,7 +4,6 @@ export type {
   DenialHandler,
   LimitingHook,
   RateLimitDecorator,
-  RateLimitError,
   RateLimitHook,
   RateLimitOptions,
   RateLimitPlugin,
@@ -16,7 +15,7 @@ export type {
   RateLimitConfig,
   RateLimitInstance,
 } from './augmentation.ts';
-export type { HeaderFamily, Mode, PolicyOptions } from '@floodgate/http';
+export type { HeaderFamily, Mode, PolicyOptions, RateLimitError } from '@floodgate/http';
 
 // Quotas and stores
 export {

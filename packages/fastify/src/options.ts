@@ -1,4 +1,4 @@
-import type { BaseOptions, HttpLimiterOptions, LimiterHandle, Verdict } from '@floodgate/http';
+import type { BaseOptions, HttpLimiterOptions, LimiterHandle, RouteOptions } from '@floodgate/http';
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 
 /**
@@ -8,7 +8,7 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 export type DenialHandler = (request: FastifyRequest, reply: FastifyReply) => unknown;
 
 interface ThrowOption {
-  /** Whether a denial goes to the error handler, as a {@link RateLimitError}. Not beside `handler`. @default false */
+  /** Whether a denial goes to the error handler, as a `RateLimitError`. Not beside `handler`. @default false */
   readonly throwOnLimit?: boolean;
 }
 
@@ -31,10 +31,7 @@ export type RateLimitPluginOptions = ThrowOption & {
   );
 
 /** What a route's `config.rateLimit` takes: limits beside the plugin's, and what else is different on this route. */
-export type RouteRateLimitOptions = HttpLimiterOptions<FastifyRequest, DenialHandler> & {
-  /** Whether the plugin's own limits do not count on this route. @default false */
-  readonly replace?: boolean;
-};
+export type RouteRateLimitOptions = RouteOptions<FastifyRequest, DenialHandler>;
 
 /** The plugin, to be given to `fastify.register`. */
 export type RateLimitPlugin = FastifyPluginAsync<RateLimitPluginOptions>;
@@ -50,10 +47,3 @@ export type RateLimitHook = RequestHook & LimiterHandle;
 
 /** What `fastify.rateLimit` is: it makes hooks with limits of their own, and is the handle of the plugin's limiter. */
 export type RateLimitDecorator = ((options: RateLimitOptions) => RateLimitHook) & LimiterHandle;
-
-/** What the error handler is given for a denial, under `throwOnLimit`. The headers are on the reply. */
-export interface RateLimitError extends Error {
-  readonly code: 'FLOODGATE_RATE_LIMITED';
-  readonly statusCode: number;
-  readonly verdict: Verdict;
-}

@@ -363,7 +363,7 @@ describe.each(versions)('%s', (_, fastify) => {
       ['true', true, /`config.rateLimit`.*false.*true/],
       ['null', null as never, /`config.rateLimit`.*null/],
       ['a text', '5/1m' as never, /`config.rateLimit`.*5\/1m/],
-      ['replace that is no yes or no', { ...hour(5), replace: 'yes' }, /`replace`.*'yes'/],
+      ['replace that is no yes or no', { ...hour(5), replace: 'yes' }, /`replace`.*"yes"/],
       ['hook', { ...hour(5), hook: 'onRequest' }, /`hook`.*plugin/],
       ['global', { ...hour(5), global: true }, /`global`.*plugin/],
       ['throwOnLimit', { ...hour(5), throwOnLimit: true }, /`throwOnLimit`.*plugin/],

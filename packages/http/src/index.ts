@@ -35,10 +35,19 @@ export { fromAddresses, type HasAddress } from './addresses.ts';
 // What an adapter needs
 export type { RequestView } from './request-view.ts';
 export { endWith, headerOf, onResponseClose, responseHeaderOf } from './node-http.ts';
-export type { Denial, Gone, Outcome, Pass } from './outcome.ts';
+export {
+  type Denial,
+  errorOf,
+  type Gone,
+  type Outcome,
+  type Pass,
+  type RateLimitError,
+} from './outcome.ts';
 export type { Header } from './headers.ts';
 export type { Body } from './body.ts';
 export { handleOf } from './limiter-handle.ts';
+export { type RouteLimiter, RouteLimits, type RouteOptions, routeName } from './route-limits.ts';
+export { takeOptions } from './read-options.ts';
 export { type Awaitable, isPromise, toError } from '@floodgate/core/internal';
 
 // What options are made of, and what hooks are given

@@ -26,3 +26,20 @@ export interface Gone {
 
 /** What is to be done with a request that was met by a limit. */
 export type Outcome = Pass | Denial | Gone;
+
+/** A denial as an error, for a framework's own handling of errors. The headers are on the response by then. */
+export interface RateLimitError extends Error {
+  readonly code: 'FLOODGATE_RATE_LIMITED';
+  readonly statusCode: number;
+  readonly verdict: Verdict;
+}
+
+export function errorOf({ status, verdict }: Denial): RateLimitError {
+  const isUnavailable = verdict.tightest.degraded === 'deny';
+  const message = isUnavailable ? 'The rate limiter is unavailable' : 'Rate limit exceeded';
+  return Object.assign(new Error(message), {
+    code: 'FLOODGATE_RATE_LIMITED' as const,
+    statusCode: status,
+    verdict,
+  });
+}

@@ -10,6 +10,7 @@ import {
   onResponseClose,
   type RequestView,
   responseHeaderOf,
+  routeName,
   toError,
   type Verdict,
 } from '@floodgate/http';
@@ -85,10 +86,9 @@ class ContextView implements RequestView<Context> {
     const routes = matched.filter(({ methods }) => methods.includes(method));
     const path = (routes.find((route) => route.path === _matchedRoute) ?? routes[0])?.path;
     if (path === undefined) return undefined;
-    const verb = method === 'HEAD' ? 'GET' : method;
     // Where one of them takes other methods too, these must not lead around the limit.
     const methods = routes.flatMap((route) => (route.path === path ? route.methods : []));
-    return `${methods.every((one) => one === verb || one === 'HEAD') ? verb : 'ALL'} ${path}`;
+    return routeName(methods, path);
   }
 
   get trustedProxies(): 'none' | 'some' | 'all' {
