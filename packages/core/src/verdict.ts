@@ -131,6 +131,13 @@ export class Verdict {
     return degraded === undefined || degraded.rule === 'deny' ? 0 : Number.POSITIVE_INFINITY;
   }
 
+  /** What the verdict says, as plain data: for logs, and for answers to operators. */
+  toJSON(): object {
+    const { allowed, enforced, retryAfterMs, delayMs, bound, degraded, decisions } = this;
+    const rule = degraded?.rule;
+    return { allowed, enforced, retryAfterMs, delayMs, bound, degraded: rule, decisions };
+  }
+
   /**
    * Replaces the cost that was taken by the true one, known afterwards: gives back the difference, or charges it even
    * into debt. One number holds for every policy, an object for those that it names. The first time counts for each

@@ -395,3 +395,19 @@ test('200 requests at once, of which 10 have room', async () => {
   const verdicts = await Promise.all(Array.from({ length: 200 }, async () => limiter.take('k')));
   expect(verdicts.filter(({ allowed }) => allowed)).toHaveLength(10);
 });
+
+test('a verdict says all that it says as JSON, too', () => {
+  const clock = new ManualClock(0);
+  const limiter = new RateLimiter({
+    store: new MemoryStore({ clock }),
+    policies: [{ name: 'a', quota: 'fixed-window 2/1m' }],
+  });
+  expect(JSON.parse(JSON.stringify(limiter.take('k')))).toEqual({
+    allowed: true,
+    enforced: true,
+    retryAfterMs: 0,
+    delayMs: 0,
+    bound: 0,
+    decisions: [expect.objectContaining({ policy: 'a', key: 'k', remaining: 1 })],
+  });
+});
