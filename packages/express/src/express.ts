@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import {
   endWith,
+  failureOf,
   HttpLimiter,
   type HttpLimiterOptions,
   handleOf,
@@ -11,7 +12,8 @@ import {
   onResponseClose,
   type RequestView,
   responseHeaderOf,
-  toError,
+  routeName,
+  trustOf,
   type Verdict,
 } from '@floodgate/http';
 import type { NextFunction, Request, Response } from 'express';
@@ -74,38 +76,35 @@ export function rateLimit(options: RateLimitOptions): RateLimitMiddleware {
 class Exchange implements RequestView<Request> {
   readonly request: Request;
   readonly method: string;
+  readonly address: string | undefined;
   readonly #response: Response;
   readonly #next: NextFunction;
-  #address: string | undefined;
 
   constructor(request: Request, response: Response, next: NextFunction) {
     this.request = request;
     this.method = request.method;
+    this.address = request.ip;
     this.#response = response;
     this.#next = next;
   }
 
-  readonly fail = (error: unknown): void => this.#next(toError(error));
-
-  get address(): string | undefined {
-    this.#address ??= this.request.ip;
-    return this.#address;
-  }
+  readonly fail = (error: unknown): void => this.#next(failureOf(error, this.#response));
 
   /** Of the mount path only the text is known, so its spelling is evened out: `/API` and `/api` are one mount. */
   get route(): string | undefined {
-    const { route, method, baseUrl } = this.request;
+    const { route, baseUrl } = this.request;
     if (route === undefined) return undefined;
-    const verb = route.methods?._all === true ? 'ALL' : method === 'HEAD' ? 'GET' : method;
-    return `${verb} ${baseUrl.replace(/\/+/g, '/').toLowerCase()}${route.path}`;
+    // `router.all` is one method by a name of its own, `app.all` is all that there are.
+    const isAll = route.methods._all === true || route.methods.unlink === true;
+    return routeName(
+      isAll ? 'ALL' : this.method,
+      baseUrl.replace(/\/+/g, '/').toLowerCase() + route.path,
+    );
   }
 
   get trustedProxies(): 'none' | 'some' | 'all' {
     const { app } = this.request;
-    if (!app.get('trust proxy')) return 'none';
-    // Addresses that are nobody's (RFC 5737, RFC 3849), further away than any proxy.
-    const trusts = app.get('trust proxy fn');
-    return trusts('192.0.2.1', 1000) || trusts('2001:db8::1', 1000) ? 'all' : 'some';
+    return app.get('trust proxy') ? trustOf(app.get('trust proxy fn')) : 'none';
   }
 
   get isPeerTrusted(): boolean {
@@ -134,7 +133,7 @@ class Exchange implements RequestView<Request> {
     if (outcome.action === 'drop') return false;
     const response = this.#response;
     this.request.rateLimit = outcome.verdict;
-    // A hook may have answered already.
+    // Begun by somebody who will end it.
     if (response.headersSent) return outcome.action === 'pass' && !response.writableEnded;
     for (const [name, value] of outcome.headers) response.setHeader(name, value);
     if (outcome.action === 'pass') return true;

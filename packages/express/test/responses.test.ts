@@ -175,7 +175,8 @@ describe.each(versions)('%s', (_, express) => {
     const order: string[] = [];
     const middleware = rateLimit({ limit: 1, window: '1m', key: () => 'a' });
     const response = Object.assign(Object.create(express.response), { setHeader: () => {} });
-    middleware(Object.create(express.request), response, () => order.push('next'));
+    const request = Object.create(express.request, { ip: { value: '203.0.113.7' } });
+    middleware(request, response, () => order.push('next'));
     order.push('after');
     expect(order).toEqual(['next', 'after']);
   });

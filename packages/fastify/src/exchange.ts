@@ -11,6 +11,7 @@ import {
 } from '@floodgate/http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { DenialHandler } from './options.ts';
+import { isTrusted, trustedProxiesOf } from './trust.ts';
 
 /** What goes on with a request, or fails it. */
 export type Done = (error?: Error) => void;
@@ -62,14 +63,11 @@ export class Exchange implements RequestView<FastifyRequest> {
   }
 
   get trustedProxies(): 'none' | 'some' | 'all' {
-    if (this.request.ips === undefined) return 'none';
-    // Addresses that are nobody's (RFC 5737, RFC 3849), further away than any proxy.
-    if (this.#isTrusted('192.0.2.1', 1000) || this.#isTrusted('2001:db8::1', 1000)) return 'all';
-    return 'some';
+    return trustedProxiesOf(this.request);
   }
 
   get isPeerTrusted(): boolean {
-    return this.#isTrusted(this.request.raw.socket.remoteAddress);
+    return isTrusted(this.request, this.request.raw.socket.remoteAddress, 1);
   }
 
   get isClosed(): boolean {
@@ -87,17 +85,6 @@ export class Exchange implements RequestView<FastifyRequest> {
 
   onClose(listener: () => void): () => void {
     return onResponseClose(this.#reply.raw, listener);
-  }
-
-  /** Whether Fastify believes this peer, so many times in a row: what it would make of such a request is all it tells. */
-  #isTrusted(address: string | undefined, hops = 1): boolean {
-    const forwarded = Array(hops).fill(address ?? '192.0.2.1');
-    const raw = {
-      socket: { remoteAddress: address },
-      headers: { 'x-forwarded-for': forwarded.join() },
-    };
-    const asked: FastifyRequest = Object.create(this.request, { raw: { value: raw } });
-    return asked.ips?.length === hops + 1;
   }
 
   readonly #fail = (error: unknown): void => {
@@ -120,7 +107,7 @@ export class Exchange implements RequestView<FastifyRequest> {
     if (reply.sent || reply.raw.headersSent) return outcome.action === 'pass';
     for (const [name, value] of outcome.headers) {
       // Fastify adds its own headers to those that are there, and who hijacks the reply sends only the latter.
-      if (outcome.action === 'deny' || reply.hasHeader(name)) reply.header(name, value);
+      if (reply.hasHeader(name)) reply.header(name, value);
       else reply.raw.setHeader(name, value);
     }
     if (outcome.action === 'pass') return true;

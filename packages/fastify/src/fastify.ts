@@ -69,8 +69,9 @@ function takeHookOptions<Options extends RateLimitOptions | RateLimitPluginOptio
   options: Options,
 ): { readonly throwOnLimit: boolean; readonly rest: Options } {
   const taken = takeOptions(options, { throwOnLimit: [false, true] });
-  if (taken.throwOnLimit && taken.rest.handler !== undefined) {
-    const text = 'Expected only one of `throwOnLimit` and `handler`, got both';
+  const unused = (['handler', 'body', 'message'] as const).find((name) => taken.rest[name]);
+  if (taken.throwOnLimit && unused !== undefined) {
+    const text = `Expected only one of \`throwOnLimit\` and \`${unused}\`, got both`;
     throw new FloodgateError('FLOODGATE_INVALID_OPTION', text);
   }
   return taken;

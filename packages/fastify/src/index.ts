@@ -39,7 +39,6 @@ export {
 export {
   byApiKey,
   byHeader,
-  byIp,
   byRoute,
   combine,
   fromAddresses,
@@ -52,7 +51,7 @@ export {
   type UserId,
 } from '@floodgate/http';
 
-export { byUser } from './by-user.ts';
+export { byIp, byUser } from './resolvers.ts';
 
 // Limits outside of a request
 export { HttpLimiter, type LimiterHandle } from '@floodgate/http';

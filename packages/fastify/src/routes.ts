@@ -23,12 +23,12 @@ export function findOnRoutes(
     return routes.limiterOf(rateLimit, method, url);
   }
   fastify.addHook('onRoute', function makeLimiter(this: FastifyInstance, route) {
-    const config: RouteConfig = route.config ?? {};
-    const own = ownOf(this, config, route);
-    if (own !== undefined) route.config = Object.assign({}, config, { [OWN]: own });
+    const own = ownOf(this, (route.config ?? {}) as RouteConfig, route);
+    if (own !== undefined) route.config = Object.assign({}, route.config, { [OWN]: own });
   });
   return ({ routeOptions, server }) => {
-    const config: RouteConfig = routeOptions.config;
+    // Said, not inferred: beside the types of `@fastify/rate-limit` the config is of theirs.
+    const config = routeOptions.config as RouteConfig;
     // A route that was there before the plugin has none yet.
     config[OWN] ??= ownOf(server, config, routeOptions);
     return routes.choose(config.rateLimit, config[OWN]);

@@ -63,6 +63,13 @@ describe.each(versions)('%s', (version, fastify) => {
   describe('warns once', () => {
     test.each<[string, unknown, (string | undefined)[], RegExp[]]>([
       ['of a proxy that is not trusted', undefined, ['a', 'b'], [/trusts no proxy/]],
+      // What newer versions take for nobody; older ones believe it.
+      [
+        'of a number of proxies',
+        1,
+        ['203.0.113.9', '203.0.113.10'],
+        version === 'Fastify 5' ? [/trusts no proxy.*not a number/] : [],
+      ],
       ['of trust in everyone', true, ['203.0.113.9', '203.0.113.10'], [/choose their own/]],
       ['of the same, as ranges', '0.0.0.0/1, 128.0.0.0/1', ['203.0.113.9'], [/choose their own/]],
       ['of the same, of IPv6', '::/1, 8000::/1', ['203.0.113.9'], [/choose their own/]],

@@ -120,6 +120,14 @@ describe.each(versions)('%s', (_, fastify) => {
       ['by sending, and returning the reply', (_, reply) => reply.send(text), text],
       ['by sending later', (_, reply) => void setImmediate(() => reply.send(text)), text],
       [
+        'by sending later, and returning the reply at once',
+        (_, reply) => {
+          setImmediate(() => reply.send(text));
+          return reply;
+        },
+        text,
+      ],
+      [
         'by sending later, and returning the reply',
         async (_, reply) => {
           setImmediate(() => reply.send(text));
@@ -154,6 +162,7 @@ describe.each(versions)('%s', (_, fastify) => {
         reply.send('once');
       };
       await (await spent({ handler })).inject('/');
+      await new Promise(setImmediate);
       expect(sent).toEqual(['once']);
     });
 

@@ -223,7 +223,8 @@ describe.each(versions)('%s', (_, fastify) => {
       const order: string[] = [];
       const request = { method: 'GET', ip: '192.0.2.1', raw: { headers: {} }, routeOptions: {} };
       const reply = {
-        raw: {},
+        raw: { setHeader: () => {} },
+        hasHeader: () => false,
         header: () => {},
         code: () => {},
         type: () => reply,

@@ -78,7 +78,7 @@ function writeDraft6(headers: Header[], shown: readonly Shown[], single: Shown):
   );
   const reset = waitSeconds(single);
   if (reset !== undefined) headers.push(['RateLimit-Reset', String(reset)]);
-  headers.push(['RateLimit-Policy', integerPolicies(shown, single)]);
+  pushPolicies(headers, shown, single);
 }
 
 /** The draft wants a `reset` in each field: where no wait helps, the window. */
@@ -86,28 +86,26 @@ function writeDraft7(headers: Header[], shown: readonly Shown[], single: Shown):
   const limit = units(single.decision.limit);
   const remaining = units(single.decision.remaining);
   const reset = waitSeconds(single) ?? windowSeconds(single.quota);
-  headers.push(
-    ['RateLimit', `limit=${limit}, remaining=${remaining}, reset=${reset}`],
-    ['RateLimit-Policy', integerPolicies(shown, single)],
-  );
+  headers.push(['RateLimit', `limit=${limit}, remaining=${remaining}, reset=${reset}`]);
+  pushPolicies(headers, shown, single);
 }
 
 /**
- * `RateLimit-Policy` as drafts 4 to 7 have it. There it is the quota that tells policies apart, so of those with equal
- * ones only the first is told, or the one that the other fields show.
+ * `RateLimit-Policy` as drafts 4 to 7 have it, once where two of them are told. There it is the quota that tells policies
+ * apart, so of those with equal ones only the first is told, or the one that the other fields show.
  */
-function integerPolicies(shown: readonly Shown[], single: Shown): string {
+function pushPolicies(headers: Header[], shown: readonly Shown[], single: Shown): void {
+  if (headers.some(([name]) => name === 'RateLimit-Policy')) return;
   const told = shown.filter((one, index) => {
     if (one === single) return true;
     const { limit } = one.decision;
-    return (
-      limit !== single.decision.limit &&
-      shown.findIndex(({ decision }) => decision.limit === limit) === index
-    );
+    const isFirst = shown.findIndex(({ decision }) => decision.limit === limit) === index;
+    return isFirst && limit !== single.decision.limit;
   });
-  return told
-    .map(({ decision, quota }) => `${units(decision.limit)};w=${windowSeconds(quota)}`)
-    .join(', ');
+  const policies = told.map(
+    ({ decision, quota }) => `${units(decision.limit)};w=${windowSeconds(quota)}`,
+  );
+  headers.push(['RateLimit-Policy', policies.join(', ')]);
 }
 
 function draft8Writer(): HeaderWriter['write'] {

@@ -4,6 +4,8 @@ import {
   type Duration,
   FloodgateError,
   type FloodgateEvent,
+  formatQuota,
+  type Quota,
   type RateLimiter,
   type Store,
   type Subject,
@@ -62,6 +64,7 @@ export class HttpLimiter<Request = unknown, Handler extends AnyFunction = AnyFun
   /** Whether no policy ever does more than watch: then nothing here may fail a request. */
   readonly #onlyWatches: boolean;
   readonly #extensions: HttpLimiter<Request, Handler>[] = [];
+  #everything: Everything<Request> | undefined;
 
   /** @throws FloodgateError `FLOODGATE_INVALID_OPTION` or `FLOODGATE_INVALID_QUOTA` where an option is wrong */
   constructor(
@@ -114,6 +117,13 @@ export class HttpLimiter<Request = unknown, Handler extends AnyFunction = AnyFun
       }
     }
     const extension = new HttpLimiter(options, { extending: { limiter: this, name, replace } });
+    for (const policy of extension.#ownPolicies) {
+      const same = this.#extensions.flatMap((one) => one.#ownPolicies).find(isAlike(policy));
+      if (same !== undefined && !isEqualQuota(same.quota, policy.quota)) {
+        const expectation = 'different from those of other routes, whose quotas differ';
+        throw invalid('FLOODGATE_INVALID_OPTION', 'name', expectation, policy.name);
+      }
+    }
     this.#extensions.push(extension);
     return extension;
   }
@@ -132,8 +142,10 @@ export class HttpLimiter<Request = unknown, Handler extends AnyFunction = AnyFun
     key: string | readonly ChargeRequest[],
     options?: { readonly cost?: number },
   ): Verdict | Promise<Verdict> {
-    if (typeof key !== 'string') return this.#limiter.peek(key, options);
-    const policies = this.#policiesOf(key);
+    const everything = this.#withExtensions();
+    if (typeof key !== 'string') return everything.limiter.peek(key, options);
+    const policies = withKind(everything.policies, key);
+    if (policies.length === 0) throw unknownKind(everything.policies, key);
     const asking = policies.find(({ quota }) => typeof quota === 'function');
     if (asking !== undefined) {
       throw new FloodgateError(
@@ -142,7 +154,7 @@ export class HttpLimiter<Request = unknown, Handler extends AnyFunction = AnyFun
           'Name it: `peek([{ policy, key, quota }])`',
       );
     }
-    return this.#limiter.peek(
+    return everything.limiter.peek(
       // As a request would meet them: who only watches denies nobody.
       policies.map(({ name, cost, mode }) => ({
         policy: name,
@@ -226,11 +238,19 @@ export class HttpLimiter<Request = unknown, Handler extends AnyFunction = AnyFun
     return this.#policies.find((policy) => policy.name === name) as HttpPolicy<Request>;
   }
 
-  /** The policies that may find such a key. */
-  #policiesOf(key: string): readonly HttpPolicy<Request>[] {
-    const policies = withKind(this.#policies, key);
-    if (policies.length > 0) return policies;
-    throw unknownKind(this.#policies, key);
+  /** This limiter's policies and those of all that extend it, each once, and a limiter that knows them. */
+  #withExtensions(): Everything<Request> {
+    const names = new Set(this.#policies.map(({ name }) => name));
+    const added = this.#extensions
+      .flatMap((one) => one.#ownPolicies)
+      .filter(({ name }) => !names.has(name) && names.add(name));
+    if (this.#everything?.policies.length !== this.#policies.length + added.length) {
+      this.#everything = {
+        policies: [...this.#policies, ...added],
+        limiter: added.length === 0 ? this.#limiter : this.#limiter.extend(toCorePolicies(added)),
+      };
+    }
+    return this.#everything as Everything<Request>;
   }
 
   /** Does it for the subjects of a key: those of this limiter's policies, and of all that extend it. */
@@ -257,6 +277,11 @@ export class HttpLimiter<Request = unknown, Handler extends AnyFunction = AnyFun
   }
 }
 
+interface Everything<Request> {
+  readonly policies: readonly HttpPolicy<Request>[];
+  readonly limiter: RateLimiter<Store>;
+}
+
 /** What is not for users to say, but for an adapter. */
 export interface HttpLimiterSetup<Request, Handler extends AnyFunction> {
   /** Whether there may be no limit at all, until one is added by `extend`. @default false */
@@ -279,6 +304,16 @@ function isNoKey(error: unknown): boolean {
 function given<Options extends object>(options: Options): Partial<Options> {
   const entries = Object.entries(options).filter(([, value]) => value !== undefined);
   return Object.fromEntries(entries) as Partial<Options>;
+}
+
+/** Whether two policies would share their counts. */
+function isAlike<Request>(one: HttpPolicy<Request>): (other: HttpPolicy<Request>) => boolean {
+  return ({ name, store }) => name === one.name && store === one.store;
+}
+
+function isEqualQuota(a: unknown, b: unknown): boolean {
+  if (typeof a === 'function' || typeof b === 'function') return a === b;
+  return formatQuota(a as Quota) === formatQuota(b as Quota);
 }
 
 function withKind<Request>(

@@ -33,8 +33,15 @@ export {
 export { fromAddresses, type HasAddress } from './addresses.ts';
 
 // What an adapter needs
-export type { RequestView } from './request-view.ts';
-export { endWith, headerOf, onResponseClose, responseHeaderOf } from './node-http.ts';
+export { type RequestView, trustOf } from './request-view.ts';
+export {
+  endWith,
+  failureOf,
+  headerOf,
+  keepingHeaders,
+  onResponseClose,
+  responseHeaderOf,
+} from './node-http.ts';
 export {
   type Denial,
   errorOf,

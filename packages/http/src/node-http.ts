@@ -1,5 +1,8 @@
+import type { EventEmitter } from 'node:events';
 import type { IncomingMessage, OutgoingMessage, ServerResponse } from 'node:http';
+import { toError } from '@floodgate/core/internal';
 import type { Body } from './body.ts';
+import type { Header } from './headers.ts';
 
 // What parts of a view and of an outcome come to with Node.js's own request and response.
 
@@ -19,18 +22,30 @@ export function responseHeaderOf(response: OutgoingMessage, name: string): strin
 /** What `onClose` comes to with Node.js's own response. */
 export function onResponseClose(response: ServerResponse, listener: () => void): () => void {
   const { socket } = response.req;
+  let isOver = false;
   const stop = (): void => {
+    if (isOver) return;
+    isOver = true;
     response.off('close', closed);
     socket.off('close', closed);
+    changeMaxListeners(socket, -1);
   };
   const closed = (): void => {
+    if (isOver) return;
     stop();
     listener();
   };
   response.on('close', closed);
-  // A response that waits behind others on its connection says nothing when that closes.
+  // A response that waits behind others on its connection says nothing when that closes; and there may be many.
+  changeMaxListeners(socket, 1);
   socket.on('close', closed);
   return stop;
+}
+
+/** 0 is no limit. */
+function changeMaxListeners(emitter: EventEmitter, difference: number): void {
+  const most = emitter.getMaxListeners();
+  if (most > 0) emitter.setMaxListeners(most + difference);
 }
 
 /** Ends a response with a body, or with none. */
@@ -38,4 +53,26 @@ export function endWith(response: ServerResponse, body: Body | undefined): void 
   if (body !== undefined) response.setHeader('Content-Type', body.contentType);
   response.setHeader('Content-Length', Buffer.byteLength(body?.content ?? ''));
   response.end(body?.content);
+}
+
+/** An error for the framework's handling; the status of a denial that its handler failed to answer is none for it. */
+export function failureOf(error: unknown, response: ServerResponse): object {
+  response.statusCode = 500;
+  return toError(error);
+}
+
+/** Does something that may remove all headers of a response, but not these. */
+export function keepingHeaders(
+  response: ServerResponse,
+  headers: readonly Header[],
+  work: () => void,
+): void {
+  const kept = new Set(headers.map(([name]) => name.toLowerCase()));
+  const { removeHeader } = response;
+  response.removeHeader = (name) => void (kept.has(name) || removeHeader.call(response, name));
+  try {
+    work();
+  } finally {
+    response.removeHeader = removeHeader;
+  }
 }

@@ -1,4 +1,4 @@
-import type { Verdict } from '@floodgate/core';
+import { FloodgateError, type Verdict } from '@floodgate/core';
 import type { Body } from './body.ts';
 import type { Header } from './headers.ts';
 
@@ -12,6 +12,8 @@ export interface Pass {
 /** The request is to be answered with this status, these headers and this body. */
 export interface Denial {
   readonly action: 'deny';
+  /** Whether the request is over a limit, or a store failed and nobody could tell. */
+  readonly reason: 'limit' | 'unavailable';
   readonly verdict: Verdict;
   readonly headers: readonly Header[];
   readonly status: number;
@@ -28,18 +30,16 @@ export interface Gone {
 export type Outcome = Pass | Denial | Gone;
 
 /** A denial as an error, for a framework's own handling of errors. The headers are on the response by then. */
-export interface RateLimitError extends Error {
-  readonly code: 'FLOODGATE_RATE_LIMITED';
+export interface RateLimitError extends FloodgateError {
+  readonly code: 'FLOODGATE_RATE_LIMITED' | 'FLOODGATE_RATE_LIMITER_UNAVAILABLE';
   readonly statusCode: number;
   readonly verdict: Verdict;
 }
 
-export function errorOf({ status, verdict }: Denial): RateLimitError {
-  const isUnavailable = verdict.tightest.degraded === 'deny';
-  const message = isUnavailable ? 'The rate limiter is unavailable' : 'Rate limit exceeded';
-  return Object.assign(new Error(message), {
-    code: 'FLOODGATE_RATE_LIMITED' as const,
-    statusCode: status,
-    verdict,
-  });
+export function errorOf({ reason, status, verdict }: Denial): RateLimitError {
+  const error =
+    reason === 'limit'
+      ? new FloodgateError('FLOODGATE_RATE_LIMITED', 'Rate limit exceeded')
+      : new FloodgateError('FLOODGATE_RATE_LIMITER_UNAVAILABLE', 'The rate limiter is unavailable');
+  return Object.assign(error, { statusCode: status, verdict }) as RateLimitError;
 }

@@ -108,7 +108,7 @@ const CODE = 'FLOODGATE_INVALID_OPTION';
 const NO_QUOTA = slidingWindowCounter({ limit: 0, window: 1 });
 
 /** A limiter to which policies are only added has none that a request meets, and the core wants one. */
-const NOBODYS_POLICY: Policy<Store> = { name: 'none', quota: NO_QUOTA };
+const NOBODYS_POLICY: Policy<Store> = { name: '(none)', quota: NO_QUOTA };
 
 /** What options have answered for this request, where there are several policies that may share them. */
 type Asked = Map<unknown, unknown> | undefined;

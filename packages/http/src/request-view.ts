@@ -29,3 +29,9 @@ export function isPreflight<Request>(view: RequestView<Request>): boolean {
     view.header('access-control-request-method') !== undefined
   );
 }
+
+/** Whether a framework believes everybody's word on an address, where it is asked by address and distance. */
+export function trustOf(trusts: (address: string, hop: number) => boolean): 'some' | 'all' {
+  // Addresses that are nobody's (RFC 5737, RFC 3849), further away than any proxy.
+  return trusts('192.0.2.1', 1000) || trusts('2001:db8::1', 1000) ? 'all' : 'some';
+}

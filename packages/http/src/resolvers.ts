@@ -95,7 +95,7 @@ export interface IpOptions<Request = unknown> {
    *
    * @default the framework's, by its proxy settings
    */
-  readonly from?: (request: Request) => Awaitable<string | null | undefined>;
+  readonly from?: (request: Request) => Awaitable<string | readonly string[] | null | undefined>;
 }
 
 /** By the client's address. */
@@ -120,7 +120,9 @@ export function byIp<Request = unknown>(options: IpOptions<Request> = {}): KeyRe
     find: (view) =>
       andThen(from(view.request), (address) => {
         if (address === undefined || address === null) return undefined;
-        if (typeof address === 'string') return addressKey(address, ipv6Prefix);
+        // Node.js types most headers as a text or several, and gives a text.
+        const [text, another] = [address].flat();
+        if (typeof text === 'string' && another === undefined) return addressKey(text, ipv6Prefix);
         throw invalid('FLOODGATE_INVALID_OPTION', 'byIp', 'given an address as a text', address);
       }),
   };

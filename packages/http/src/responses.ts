@@ -72,7 +72,7 @@ export class Responses<Request> {
             shown: shown.map(({ decision }) => decision),
           })
         : undefined;
-    return { action: 'deny', verdict, headers, status, body };
+    return { action: 'deny', reason: 'limit', verdict, headers, status, body };
   }
 
   /** How a request is answered that nobody could decide about, where the rule for that is to deny. */
@@ -83,6 +83,7 @@ export class Responses<Request> {
     const said = body === 'problem' ? UNAVAILABLE_PROBLEM : UNAVAILABLE;
     return {
       action: 'deny',
+      reason: 'unavailable',
       verdict,
       headers,
       status: 503,
@@ -142,7 +143,8 @@ export class Responses<Request> {
 
   /** Whether the client may see a decision: of no hidden policy, none in shadow mode, and none that nobody counted. */
   #isShown({ policy, advisory, degraded }: PolicyDecision): boolean {
-    return !advisory && degraded !== 'allow' && this.#policies.get(policy)?.hidden !== true;
+    const isCounted = degraded === undefined || degraded === 'local';
+    return isCounted && !advisory && this.#policies.get(policy)?.hidden !== true;
   }
 }
 

@@ -25,8 +25,8 @@ export class RouteLimits<Request, Handler extends AnyFunction> {
   readonly #base: HttpLimiter<Request, Handler>;
   readonly #isGlobal: boolean;
   readonly #notOfRoutes: readonly string[];
-  /** By options and name: one object may be given to several routes. */
-  readonly #made = new WeakMap<object, Map<string, RouteLimiter<Request, Handler>>>();
+  /** By the name of the route, and the options that it came with: one object may be given to several routes. */
+  readonly #made = new Map<string, Made<Request, Handler>>();
 
   /**
    * `isGlobal` says whether routes that say nothing are limited; `notOfRoutes` names the options that only those of all
@@ -61,17 +61,20 @@ export class RouteLimits<Request, Handler extends AnyFunction> {
       const text = `Expected no \`${misplaced}\` in \`config.rateLimit\`: it is an option of the plugin`;
       throw new FloodgateError(CODE, text);
     }
-    const made = this.#made.get(options) ?? new Map<string, RouteLimiter<Request, Handler>>();
-    this.#made.set(options, made);
-    let name = pattern === undefined ? '404' : routeName(methods, pattern);
+    const { replace, rest } = takeOptions(options, { replace: [false, true] });
+    const name = pattern === undefined ? '404' : routeName(methods, pattern);
+    const made = this.#made.get(name);
+    if (made?.options === options) return made.own;
     // The HEAD that a framework adds to a route of several methods is that route.
-    if (methods === 'HEAD' && made.has(`ALL ${pattern}`)) name = `ALL ${pattern}`;
-    let own = made.get(name);
-    if (own === undefined) {
-      const { replace, rest } = takeOptions(options, { replace: [false, true] });
-      own = { base: this.#base, limiter: this.#base.extend(rest, { name, replace }) };
-      made.set(name, own);
+    const all = this.#made.get(`ALL ${pattern}`);
+    if (methods === 'HEAD' && all?.options === options) return all.own;
+    if (made !== undefined && rest.name === undefined && rest.policies === undefined) {
+      const text = `Expected a \`name\` in \`config.rateLimit\`: another route is called ${name} too`;
+      throw new FloodgateError(CODE, text);
     }
+    const limiter = this.#base.extend(rest, { name: inAscii(name), replace });
+    const own = { base: this.#base, limiter };
+    this.#made.set(name, { options, own });
     return own;
   }
 
@@ -86,11 +89,21 @@ export class RouteLimits<Request, Handler extends AnyFunction> {
   }
 }
 
+interface Made<Request, Handler extends AnyFunction> {
+  readonly options: object;
+  readonly own: RouteLimiter<Request, Handler>;
+}
+
 const CODE = 'FLOODGATE_INVALID_OPTION';
 
 /** A route's methods and pattern, such as `GET /users/:id`. HEAD is GET, `/users/` is `/users`, several methods are ALL. */
 export function routeName(methods: string | readonly string[], pattern: string | RegExp): string {
   const verbs = new Set([methods].flat().map((method) => (method === 'HEAD' ? 'GET' : method)));
-  const path = typeof pattern === 'string' ? pattern.replace(/(.)\/$/, '$1') : pattern;
+  const path = typeof pattern === 'string' ? pattern.replace(/([\w:}-])\/$/, '$1') : pattern;
   return `${verbs.size === 1 ? [...verbs][0] : 'ALL'} ${path}`;
+}
+
+/** As headers can tell it. */
+function inAscii(name: string): string {
+  return name.replace(/[^\x20-\x7e]+/gu, encodeURIComponent);
 }

@@ -54,9 +54,9 @@ export function limitUpgrade(
   }
   // No upgrade is a preflight, though one may be dressed up as such to get past the limit.
   const limiter = new HttpLimiter<IncomingMessage, never>({ ...options, countPreflight: true });
-  const { onEvent } = options;
+  const report = reporterOf(options.onEvent);
   const unwrap = wrapUpgrade(server, (request, socket, goOn) =>
-    new Upgrade(request, socket, onEvent).decide(limiter, goOn),
+    new Upgrade(request, socket, report).decide(limiter, goOn),
   );
   return {
     ...handleOf(limiter),
@@ -81,6 +81,21 @@ function checkServer(server: unknown): void {
 /** Calls the listeners of an upgrade; answers whether there are any. */
 type GoOn = () => boolean;
 
+type Report = (error: unknown, request: IncomingMessage) => void;
+
+/** Tells of each kind of error once: it may be one that any client can cause as often as it likes. */
+function reporterOf(onEvent: UpgradeLimitOptions['onEvent']): Report {
+  const told = new Set<unknown>();
+  return (error, request) => {
+    const kind = error instanceof Error ? ((error as { code?: unknown }).code ?? error.name) : '';
+    if (told.has(kind)) return;
+    told.add(kind);
+    const message = `An upgrade was answered with 500: ${messageOf(error)}`;
+    const hook = onEvent && ((event: FloodgateEvent) => onEvent(event, request));
+    reportEvent(hook, { code: 'warning', message, error });
+  };
+}
+
 /** One upgrade, as the limiter sees it and as it is answered. */
 class Upgrade implements RequestView<IncomingMessage> {
   readonly request: UpgradeRequest;
@@ -88,12 +103,12 @@ class Upgrade implements RequestView<IncomingMessage> {
   readonly trustedProxies = 'none';
   readonly isPeerTrusted = false;
   readonly #socket: Duplex;
-  readonly #onEvent: UpgradeLimitOptions['onEvent'];
+  readonly #report: Report;
 
-  constructor(request: IncomingMessage, socket: Duplex, onEvent: UpgradeLimitOptions['onEvent']) {
+  constructor(request: IncomingMessage, socket: Duplex, report: Report) {
     this.request = request;
     this.#socket = socket;
-    this.#onEvent = onEvent;
+    this.#report = report;
   }
 
   get method(): string {
@@ -178,10 +193,7 @@ class Upgrade implements RequestView<IncomingMessage> {
 
   /** Answers an upgrade that could not be decided: nothing of why for the client, all of it for the operator. */
   #fail(error: unknown): void {
-    const message = `An upgrade was answered with 500: ${messageOf(error)}`;
-    const onEvent = this.#onEvent;
-    const hook = onEvent && ((event: FloodgateEvent) => onEvent(event, this.request));
-    reportEvent(hook, { code: 'warning', message, error });
+    this.#report(error, this.request);
     this.#refuse(responseBytes(500, [], undefined));
   }
 

@@ -91,8 +91,8 @@ const NO_ADDRESS =
 
 const UNTRUSTED_PROXY =
   'A request has a forwarded address, but the framework trusts no proxy: behind one, all clients share its address. ' +
-  'Set `trust proxy` (Express), `trustProxy` (Fastify) or `proxy` (Koa) to the proxies that are yours, or name the ' +
-  'address by `byIp({ from })`.';
+  'Set `trust proxy` (Express), `trustProxy` (Fastify, not a number) or `proxy` (Koa) to the proxies that are yours, ' +
+  'or name the address by `byIp({ from })`.';
 
 const EVERY_PROXY_TRUSTED =
   'The framework believes every forwarded address, so clients can choose their own: set `trust proxy` (Express), ' +

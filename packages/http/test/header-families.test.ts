@@ -179,6 +179,14 @@ test('several families are told at once', () => {
   ]);
 });
 
+test('drafts 6 and 7 together tell their policies once', () => {
+  const { decide } = limiterWith({ quota: '5/1m', headers: ['draft-6', 'draft-7'] });
+  const { headers } = decide() as Exclude<Outcome, { action: 'drop' }>;
+  expect(headers.filter(([name]) => name === 'RateLimit-Policy')).toEqual([
+    ['RateLimit-Policy', '5;w=60'],
+  ]);
+});
+
 describe('draft-8', () => {
   test('escapes a name, whatever it is, so that it parses back equal', () => {
     const printable = fc.string({ unit: fc.constantFrom(...PRINTABLE), minLength: 1 });

@@ -132,6 +132,23 @@ describe('a body function', () => {
   });
 });
 
+test('a store that failed is not what a request over another limit is told of', async () => {
+  const failing = new FailingStore(new MemoryStore());
+  failing.fail();
+  const denial = await denied({
+    quota: undefined,
+    policies: [
+      { name: 'over', quota: 'fixed-window 0/1m' },
+      { name: 'failed', quota: 'fixed-window 5/1m', store: failing, onStoreError: 'deny' },
+    ],
+    onEvent: () => {},
+  } as unknown as Options);
+  expect([denial.status, denial.reason]).toEqual([429, 'limit']);
+  expect(header(denial, 'X-RateLimit-Limit')).toBe('0');
+  expect(body(denial)).toMatchObject({ error: { policy: 'over' } });
+  expect(JSON.stringify(body(denial))).not.toContain('failed');
+});
+
 describe('a hidden policy', () => {
   const limits = {
     quota: undefined,
@@ -297,6 +314,28 @@ describe('a limiter that extends another', () => {
       limiter.extend(options as unknown as Options, { name: 'x', replace: false });
     expect(extend).toThrow(message);
     expect(extend).toThrow(expect.objectContaining({ name: 'FloodgateError' }));
+  });
+
+  test('is looked at by the other’s handle', async () => {
+    const limiter = new HttpLimiter<TestRequest>({ quota: '5/1m', store: store() });
+    const login = limiter.extend({ quota: '2/1m' }, { name: 'login', replace: false });
+    login.decide(new TestView());
+    const { decisions } = await limiter.peek('ip:203.0.113.7', { cost: 0 });
+    expect(decisions.map(({ policy, remaining }) => [policy, remaining])).toEqual([
+      ['default', 4],
+      ['login', 1],
+    ]);
+    const [one] = (await limiter.peek([{ policy: 'login', key: 'ip:203.0.113.7' }])).decisions;
+    expect(one?.policy).toBe('login');
+  });
+
+  test('has no name that another has with another quota', () => {
+    const limiter = new HttpLimiter<TestRequest>({ quota: '5/1m', store: store() });
+    const extend = (quota: string): unknown =>
+      limiter.extend({ name: 'strict', quota }, { name: '', replace: false });
+    extend('3/1h');
+    expect(() => extend('3/1h')).not.toThrow();
+    expect(() => extend('100/1s')).toThrow(/`name`.*quotas differ.*"strict"/);
   });
 
   test('may extend one that has no limit itself', () => {

@@ -46,6 +46,28 @@ describe('the limits of routes', () => {
     expect(routes.limiterOf(options as never, 'GET', '/b')).not.toBe(get);
   });
 
+  test('need a name where another route is called the same', () => {
+    const { routes } = limits();
+    routes.limiterOf(options as never, ['GET', 'POST'], '/a');
+    const other = { quota: '100/1s' } as never;
+    expect(() => routes.limiterOf(other, ['PUT', 'PATCH'], '/a')).toThrow(/`name`.*ALL \/a too/);
+    const named = { quota: '100/1s', name: 'put' } as never;
+    expect(() => routes.limiterOf(named, ['PUT', 'PATCH'], '/a')).not.toThrow();
+  });
+
+  test('of a GET and its HEAD are one, though the options are another route’s too', () => {
+    const { routes } = limits();
+    routes.limiterOf(options as never, ['POST', 'PUT'], '/a');
+    const get = routes.limiterOf(options as never, 'GET', '/a');
+    expect(routes.limiterOf(options as never, 'HEAD', '/a')).toBe(get);
+  });
+
+  test('have names that headers can tell', () => {
+    const { routes } = limits();
+    const own = routes.limiterOf(options as never, 'GET', '/größe');
+    expect(names(own.limiter)).toEqual(['default', 'GET /gr%C3%B6%C3%9Fe']);
+  });
+
   test('replace those of all', () => {
     const { routes } = limits();
     const replacing = { ...options, replace: true } as never;

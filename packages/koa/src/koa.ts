@@ -5,6 +5,7 @@ import {
   handleOf,
   headerOf,
   isPromise,
+  keepingHeaders,
   type LimiterHandle,
   type Outcome,
   onResponseClose,
@@ -132,11 +133,7 @@ function begin(context: Context, outcome: Outcome): boolean {
   const { onerror, res } = context;
   // Koa answers an error by removing all headers first: these stay, unless the error has its own.
   context.onerror = (error) => {
-    const { removeHeader } = res;
-    const kept = new Set(outcome.headers.map(([name]) => name.toLowerCase()));
-    res.removeHeader = (name) => void (kept.has(name) || removeHeader.call(res, name));
-    onerror.call(context, error);
-    res.removeHeader = removeHeader;
+    if (error != null) keepingHeaders(res, outcome.headers, () => onerror.call(context, error));
   };
   return true;
 }
