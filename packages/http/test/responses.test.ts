@@ -234,10 +234,10 @@ describe('a limiter that extends another', () => {
     expect(left(limiter.decide(new TestView()))).toEqual({ default: 7 });
   });
 
-  test('can replace them', () => {
+  test('can replace them', async () => {
     const limiter = new HttpLimiter<TestRequest>({ quota: '1/1m', store: store() });
     const free = limiter.extend({ quota: '5/1m' }, { name: 'free', replace: true });
-    limiter.decide(new TestView());
+    await limiter.decide(new TestView());
     expect((limiter.decide(new TestView()) as Outcome).action).toBe('deny');
     const { verdict } = free.decide(new TestView()) as Denial;
     expect(verdict.decisions.map(({ policy }) => policy)).toEqual(['free']);
@@ -319,7 +319,7 @@ describe('a limiter that extends another', () => {
   test('is looked at by the other’s handle', async () => {
     const limiter = new HttpLimiter<TestRequest>({ quota: '5/1m', store: store() });
     const login = limiter.extend({ quota: '2/1m' }, { name: 'login', replace: false });
-    login.decide(new TestView());
+    await login.decide(new TestView());
     const { decisions } = await limiter.peek('ip:203.0.113.7', { cost: 0 });
     expect(decisions.map(({ policy, remaining }) => [policy, remaining])).toEqual([
       ['default', 4],
