@@ -41,6 +41,7 @@ export class MemoryStore implements Store {
   #closed = false;
   /** The copies of state that a take works on, one for each charge, kept for the next. */
   readonly #drafts: Draft[] = [];
+  /** The copy that the most common take works on. */
   readonly #usual: State = emptyState();
 
   /** @throws FloodgateError `FLOODGATE_INVALID_OPTION` */
@@ -157,8 +158,9 @@ export class MemoryStore implements Store {
     }
     // A denial left the state as it was.
     if (quota.blockMs !== undefined) return this.#takeOne(charge, 'take', nowMs);
-    if (decision.retryAfterMs < Number.POSITIVE_INFINITY)
+    if (decision.retryAfterMs < Number.POSITIVE_INFINITY) {
       table.guard(slot, decision.atMs + decision.retryAfterMs);
+    }
     return decision;
   }
 

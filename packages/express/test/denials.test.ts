@@ -2,7 +2,7 @@ import { ManualClock } from '@floodgate/core/testing';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { Express, Request } from 'express';
 import supertest from 'supertest';
-import { MemoryStore } from '../src/index.ts';
+import { MemoryStore, rateLimit } from '../src/index.ts';
 import { type AppOptions, limitedApp, rateHeaders } from './app.ts';
 import { versions } from './versions.ts';
 
@@ -104,6 +104,17 @@ describe.each(versions)('%s', (_, express) => {
       await supertest(limited({ quota: '0/1m', handler }))
         .get('/')
         .expect(500);
+    });
+
+    test('whose handler fails has no status of a denial, also where the framework answers alone', async () => {
+      const app = express();
+      // Else it would be printed.
+      app.set('env', 'test');
+      const handler = (): never => {
+        throw new Error('The handler failed');
+      };
+      app.use(rateLimit({ limit: 0, window: '1m', handler }));
+      await supertest(app).get('/').expect(500);
     });
 
     test('that a hook has answered is left alone', async () => {

@@ -29,6 +29,7 @@ describe.each(versions)('%s', (_, express) => {
       api.all('/any', limiter, tellKey);
       api.route('/thing').get(limiter, tellKey).post(limiter, tellKey);
       app.get('/login', limiter, tellKey);
+      app.all('/every', limiter, tellKey);
       app.get(['/a', '/b'], limiter, tellKey);
       app.get(/^\/x+$/, limiter, tellKey);
       app.use('/api', api);
@@ -52,6 +53,7 @@ describe.each(versions)('%s', (_, express) => {
       ['/xxx', keys.of('route', 'GET /^\\/x+$/')],
       ['/api/thing', keys.of('route', 'GET /api/thing')],
       ['/api/any', keys.of('route', 'ALL /api/any')],
+      ['/every', keys.of('route', 'ALL /every')],
     ])('%s counts for %s', async (path, key) => {
       expect((await supertest(routed()).get(path).expect(200)).text).toBe(key);
     });
@@ -75,6 +77,8 @@ describe.each(versions)('%s', (_, express) => {
       expect(await ask('post', '/api/thing')).toBe('99');
       expect(await ask('get', '/api/any')).toBe('99');
       expect(await ask('put', '/api/any')).toBe('98');
+      expect(await ask('get', '/every')).toBe('99');
+      expect(await ask('put', '/every')).toBe('98');
     });
 
     test('finds nothing where no route is matched', async () => {

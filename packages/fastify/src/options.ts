@@ -8,7 +8,7 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 export type DenialHandler = (request: FastifyRequest, reply: FastifyReply) => unknown;
 
 interface ThrowOption {
-  /** Whether a denial goes to the error handler, as a `RateLimitError`. Not beside `handler`. @default false */
+  /** Whether a denial goes to the error handler, as a `RateLimitError`. Not beside what answers it: `handler`, `body`, `message`. @default false */
   readonly throwOnLimit?: boolean;
 }
 

@@ -223,6 +223,7 @@ describe.each(versions)('%s', (_, fastify) => {
       const response = await (await spent({ throwOnLimit: true, ...rule })).inject('/');
       expect(response.json()).toMatchObject({
         statusCode: 503,
+        code: 'FLOODGATE_RATE_LIMITER_UNAVAILABLE',
         message: 'The rate limiter is unavailable',
       });
     });
@@ -236,11 +237,11 @@ describe.each(versions)('%s', (_, fastify) => {
       expect([statusCode, body]).toEqual([429, 'the route’s']);
     });
 
-    test('contradicts a handler', async () => {
-      const both = { quota: '1/1m', throwOnLimit: true, handler: () => '' };
+    test.each(['handler', 'body', 'message'])('contradicts a %s', async (name) => {
+      const both = { quota: '1/1m', throwOnLimit: true, [name]: () => '' };
       await expect(async () => fastify().register(rateLimit, both)).rejects.toMatchObject({
         code: 'FLOODGATE_INVALID_OPTION',
-        message: expect.stringMatching(/`throwOnLimit`.*`handler`/),
+        message: expect.stringMatching(new RegExp(`\`throwOnLimit\`.*\`${name}\``)),
       });
     });
   });

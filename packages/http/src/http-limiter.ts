@@ -268,11 +268,10 @@ export class HttpLimiter<Request = unknown, Handler extends AnyFunction = AnyFun
       const done = act(one.#limiter, subjects);
       if (isPromise(done)) pending.push(done);
     }
-    if (!isKnown)
-      throw unknownKind(
-        all.flatMap((one) => one.#ownPolicies),
-        key,
-      );
+    if (!isKnown) {
+      const policies = all.flatMap((one) => one.#ownPolicies);
+      throw unknownKind(policies, key);
+    }
     if (pending.length > 0) return Promise.all(pending).then(() => undefined);
   }
 }

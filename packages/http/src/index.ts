@@ -54,7 +54,7 @@ export type { Header } from './headers.ts';
 export type { Body } from './body.ts';
 export { handleOf } from './limiter-handle.ts';
 export { type RouteLimiter, RouteLimits, type RouteOptions, routeName } from './route-limits.ts';
-export { takeOptions } from './read-options.ts';
+export { takeOptions } from './take-options.ts';
 export { type Awaitable, isPromise, toError } from '@floodgate/core/internal';
 
 // What options are made of, and what hooks are given

@@ -309,35 +309,6 @@ function readName(name: unknown, option: string): string {
   throw invalid(CODE, option, 'a text that is not empty', name);
 }
 
-/** What {@link takeOptions} finds: one of the values that each option may have. */
-type Taken<Allowed extends Readonly<Record<string, readonly unknown[]>>> = {
-  readonly [Name in keyof Allowed]: Allowed[Name][number];
-};
-
-/**
- * Takes what is an adapter's own out of options: the `rest` is its limiter's. `allowed` lists the values of each, the
- * default first.
- *
- * @throws FloodgateError `FLOODGATE_INVALID_OPTION` for any other value
- */
-export function takeOptions<
-  Options extends object,
-  const Allowed extends Readonly<Record<string, readonly unknown[]>>,
->(options: Options, allowed: Allowed): Taken<Allowed> & { readonly rest: Options } {
-  const rest = { ...options } as Record<string, unknown>;
-  const taken: Record<string, unknown> = {};
-  for (const [name, values] of Object.entries(allowed)) {
-    const { [name]: value = values[0] } = rest;
-    if (!values.includes(value)) {
-      const known = values.map((one) => (typeof one === 'string' ? `'${one}'` : one));
-      throw invalid(CODE, name, known.join(' or '), value);
-    }
-    taken[name] = value;
-    delete rest[name];
-  }
-  return { ...taken, rest } as Taken<Allowed> & { readonly rest: Options };
-}
-
 function checkStatus(value: unknown, option: string): void {
   if (value === undefined) return;
   if (Number.isInteger(value) && Number(value) >= 400 && Number(value) <= 599) return;

@@ -2,7 +2,7 @@ import { FloodgateError } from '@floodgate/core';
 import { invalid } from '@floodgate/core/internal';
 import type { HttpLimiter } from './http-limiter.ts';
 import type { AnyFunction, HttpLimiterOptions } from './options.ts';
-import { takeOptions } from './read-options.ts';
+import { takeOptions } from './take-options.ts';
 
 /** What a route says of its own limits: those beside the limits of all routes, and what else is different there. */
 export type RouteOptions<Request, Handler extends AnyFunction> = HttpLimiterOptions<

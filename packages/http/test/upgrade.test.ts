@@ -372,6 +372,14 @@ describe('an upgrade that cannot be decided', () => {
     expect(events).toEqual([[{ code: 'warning', message, error }, expect.any(IncomingMessage)]]);
   });
 
+  test('is told of once, however often a client causes it', async () => {
+    const onEvent = jest.fn();
+    await serve(echoServer({ ...oneAMinute, key: () => undefined, onEvent }), async ({ open }) => {
+      for (let i = 0; i < 3; i += 1) expect(await text(open())).toMatch(/^HTTP\S+ 500/);
+    });
+    expect(onEvent).toHaveBeenCalledTimes(1);
+  });
+
   test("is nobody's concern once its client is gone", () => {
     const { server, upgrade, written } = fakeUpgrade();
     const told = jest.fn();

@@ -7,6 +7,7 @@ import type { State } from './state.ts';
  * interval. It counts in parts, of which a unit has `intervalMs`, so that a millisecond gives back `rate` of them.
  *
  * Sums are compared from the side of the free parts: capacity and charge are each below 2^53, their sum may not be.
+ * There are two answers, each without conditions of the other, since this is the hottest of all functions.
  */
 export function bucket(
   state: State,
