@@ -29,7 +29,10 @@ try {
 }
 
 console.log();
-for (const { name, failed } of results) console.log(`${failed ? 'FAILED' : 'ok    '} ${name}`);
+for (const { name, failed, failures = [] } of results) {
+  console.log(`${failed ? 'FAILED' : 'ok    '} ${name}`);
+  for (const failure of failures) console.log(`         ${failure}`);
+}
 const total = (field) => results.reduce((sum, result) => sum + result[field], 0);
 console.log(`${total('passed')} passed, ${total('failed')} failed`);
 process.exitCode = total('failed') ? 1 : 0;
@@ -52,9 +55,12 @@ async function run(command, env) {
     child.on('error', reject).on('close', resolve);
   });
 
-  const summaries = stripVTControlCharacters(output).match(/Tests: .* total$/gm) ?? [];
+  const text = stripVTControlCharacters(output);
+  const summaries = text.match(/Tests: .* total$/gm) ?? [];
   const count = (word) =>
     summaries.reduce((sum, line) => sum + Number(line.match(`(\\d+) ${word}`)?.[1] ?? 0), 0);
   const failed = count('failed');
-  return { passed: count('passed'), failed: code === 0 ? failed : Math.max(failed, 1) };
+  // By name and near the end, where whoever sees no more of a long log than that finds them.
+  const failures = new Set(text.match(/● (?!Console$).+$/gm));
+  return { passed: count('passed'), failed: code === 0 ? failed : Math.max(failed, 1), failures };
 }

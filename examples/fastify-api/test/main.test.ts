@@ -1,10 +1,13 @@
+import { resolve } from 'node:path';
+import { type ServerProcess, startServer } from '@floodgate/example-test-support';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { type ServerProcess, startServer } from './server-process.ts';
+
+const example = { cwd: resolve(__dirname, '..') };
 
 describe('the server, over a socket', () => {
   let server: ServerProcess;
   beforeAll(async () => {
-    server = await startServer();
+    server = await startServer(example);
   });
   afterAll(async () => {
     server.kill('SIGTERM');
@@ -32,7 +35,8 @@ describe('the server, over a socket', () => {
   };
   const header = ({ headers }: Response, name: string): number => Number(headers.get(name));
 
-  test('says what to try, with its own address', () => {
+  test('says what to try, with its own address', async () => {
+    await server.printed(/curl .*\/rate_limit\n/);
     expect(server.output()).toContain(`curl ${server.url}/rate_limit`);
   });
 
@@ -64,7 +68,7 @@ describe('the server, over a socket', () => {
       },
     });
     expect(await left()).toMatchObject({ 'sign-in': 0, search: 30 });
-    expect(server.output()).toMatch(/"policy":"sign-in".*"msg":"denied"/);
+    await server.printed(/"policy":"sign-in".*"msg":"denied"/);
   });
 
   test('a script of another origin can read a denial', async () => {
@@ -110,8 +114,8 @@ describe('the server, over a socket', () => {
 });
 
 test('says in a sentence that its port is in use', async () => {
-  const server = await startServer();
-  const another = await startServer(new URL(server.url).port);
+  const server = await startServer(example);
+  const another = await startServer({ ...example, env: { PORT: new URL(server.url).port } });
   expect(await another.exited).toBe(1);
   expect(another.output()).toMatch(/^listen EADDRINUSE/);
   server.kill('SIGINT');

@@ -1,15 +1,17 @@
+import { resolve } from 'node:path';
+import { type ServerProcess, startServer } from '@floodgate/example-test-support';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
-import { type ServerProcess, startServer } from './server-process.ts';
 
 // A process of its own, on however busy a machine.
 jest.setTimeout(120_000);
 
+const example = { cwd: resolve(__dirname, '..') };
 const ORIGIN = { Origin: 'https://app.example' };
 
 describe('the server, over a socket', () => {
   let server: ServerProcess;
   beforeAll(async () => {
-    server = await startServer();
+    server = await startServer(example);
   });
   afterAll(async () => {
     server.kill('SIGTERM');
@@ -108,7 +110,7 @@ describe('the server, over a socket', () => {
 });
 
 test.each(['SIGTERM', 'SIGINT'] as const)('the process ends by %s', async (signal) => {
-  const server = await startServer();
+  const server = await startServer(example);
   // A connection that is kept alive holds nobody up.
   await (await fetch(server.url)).text();
   server.kill(signal);
