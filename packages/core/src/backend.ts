@@ -6,7 +6,7 @@ import { isPromise, type MaybePromise } from './maybe-promise.ts';
 import { MemoryStore } from './memory-store.ts';
 import { divideQuota, limitOf, type Quota } from './quota.ts';
 import { type Charge, checkCharges, type Store, type Subject } from './store.ts';
-import type { Degraded, StoreErrorRule } from './verdict.ts';
+import { type Degraded, type StoreErrorRule, strictest } from './verdict.ts';
 
 /** What charges came to that no one store met as they were: one failed, or they live on several. */
 export interface Taken {
@@ -200,11 +200,6 @@ function decideByRule(allowed: boolean, quota: Quota, atMs: number): Decision {
     blocked: false,
     atMs,
   };
-}
-
-export function strictest(rules: readonly StoreErrorRule[]): StoreErrorRule {
-  if (rules.includes('deny')) return 'deny';
-  return rules.includes('local') ? 'local' : 'allow';
 }
 
 /** Does what an operator asks for, who is to know if it fails. */

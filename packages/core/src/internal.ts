@@ -13,4 +13,4 @@ export {
   type Steps,
   wait,
 } from './maybe-promise.ts';
-export { tightestOf } from './verdict.ts';
+export { combineVerdicts, giveBack, isUnsettled, tightestOf } from './verdict.ts';

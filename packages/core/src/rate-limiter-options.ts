@@ -2,6 +2,7 @@ import type { Duration } from './duration.ts';
 import { checkOptions, invalid } from './errors.ts';
 import type { EventHook } from './events.ts';
 import type { QuotaInput } from './quota-text.ts';
+import { settledPolicy } from './settlement.ts';
 import type { Store } from './store.ts';
 import type { StoreErrorRule, Verdict } from './verdict.ts';
 
@@ -10,6 +11,13 @@ export interface Policy<S extends Store = Store> {
   /** Unique within a limiter, whatever its case: headers, hooks and stored keys show it. */
   readonly name: string;
   readonly quota: QuotaInput;
+  /**
+   * Whether its costs are reserved, and settled once they are known. Then a denial, which may be due to what is merely
+   * reserved, starts no block: the quota's `blockFor` starts when what `verdict.settle` settled fills it alone.
+   *
+   * @default false
+   */
+  readonly settles?: boolean;
   /** @default the limiter's */
   readonly store?: S;
   /** @default the limiter's */
@@ -78,7 +86,7 @@ export function checkLimiterOptions(options: RateLimiterOptions<Store, Store>): 
   checkStoreOptions(options);
   const names = new Set<string>();
   for (const policy of policies as readonly Policy[]) {
-    checkOptions(OPTION, 'policies', policy, ['name', 'quota', 'store', 'onStoreError']);
+    checkOptions(OPTION, 'policies', policy, ['name', 'quota', 'settles', 'store', 'onStoreError']);
     checkStoreOptions(policy);
     const { name } = policy;
     if (typeof name !== 'string' || name === '') {
@@ -88,6 +96,15 @@ export function checkLimiterOptions(options: RateLimiterOptions<Store, Store>): 
       throw invalid(OPTION, 'policies', 'names that differ, not only in case', name);
     }
     names.add(name.toLowerCase());
+    if (policy.settles !== undefined && typeof policy.settles !== 'boolean') {
+      throw invalid(OPTION, 'settles', 'true or false', policy.settles);
+    }
+  }
+  for (const { name, settles } of policies) {
+    if (settles && names.has(settledPolicy(name).toLowerCase())) {
+      const expectation = 'different from the name under which a policy counts what is settled';
+      throw invalid(OPTION, 'name', expectation, settledPolicy(name));
+    }
   }
 }
 

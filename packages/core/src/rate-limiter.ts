@@ -1,12 +1,11 @@
 import { type Answer, type Backend, isMemoryStore, isSubstitute, type Taken } from './backend.ts';
 import { Backends } from './backends.ts';
 import { type Duration, toMilliseconds } from './duration.ts';
-import { checkOptions, FloodgateError, invalid, messageOf } from './errors.ts';
+import { checkOptions, messageOf } from './errors.ts';
 import { callHook, type FloodgateEvent, reportEvent } from './events.ts';
 import { andThen, isPromise, type MaybePromise, runSteps } from './maybe-promise.ts';
 import { MemoryStore } from './memory-store.ts';
-import type { Quota } from './quota.ts';
-import { toQuota } from './quota-text.ts';
+import { Policies } from './policies.ts';
 import {
   type ChargeRequest,
   type CostOption,
@@ -16,9 +15,9 @@ import {
   type WaitOptions,
 } from './rate-limiter-options.ts';
 import { Reservations } from './reservations.ts';
-import { type Charge, checkCharges, type Store, type Subject } from './store.ts';
+import { checkCharges, type Store, type Subject } from './store.ts';
 import { takeAcross } from './take-across.ts';
-import { type Ledger, Verdict } from './verdict.ts';
+import { type Ledger, type TakenCharge, Verdict } from './verdict.ts';
 import { waitForAdmission } from './wait-for-admission.ts';
 
 /** What a limiter with these stores answers: at once where they do, a promise where one of them does. */
@@ -42,7 +41,7 @@ export type AnswerOf<S extends Store, T> = [
  */
 export class RateLimiter<S extends Store = MemoryStore, P extends Store = S> {
   readonly #options: RateLimiterOptions;
-  readonly #policies: readonly ResolvedPolicy[];
+  readonly #policies: Policies;
   readonly #allBackends: Backends;
   /** Those of the policies, and the main one. */
   readonly #backends: readonly Backend[];
@@ -78,12 +77,10 @@ export class RateLimiter<S extends Store = MemoryStore, P extends Store = S> {
       this.#reservations = base.#reservations;
     }
     for (const policy of policies) this.#allBackends.setRule(policy);
-    this.#policies = policies.map(({ name, quota, store }) => ({
-      name,
-      quota: toQuota(quota),
-      backend: store === undefined ? this.#main : this.#allBackends.of(store),
-    }));
-    this.#backends = [...new Set([this.#main, ...this.#policies.map(({ backend }) => backend)])];
+    this.#policies = new Policies(policies, (store) =>
+      store === undefined ? this.#main : this.#allBackends.of(store),
+    );
+    this.#backends = [...new Set([this.#main, ...this.#policies.backends])];
     this.#mainLedger = { stores: this.#main.store, onSettleFailed: this.#onSettleFailed };
     if (base === undefined) this.#warnOfSeveralProcesses();
   }
@@ -106,7 +103,7 @@ export class RateLimiter<S extends Store = MemoryStore, P extends Store = S> {
    * @throws FloodgateError `FLOODGATE_INVALID_CHARGE`, `FLOODGATE_UNKNOWN_POLICY`, `FLOODGATE_DUPLICATE_SUBJECT`
    */
   take(whose: string | readonly ChargeRequest[], options?: CostOption): AnswerOf<S | P, Verdict> {
-    const verdict = this.#meet(this.#chargesOf(whose, options), 'take');
+    const verdict = this.#meet(this.#policies.chargesOf(whose, options), 'take');
     if (this.#onVerdict !== undefined) {
       if (isPromise(verdict)) {
         return verdict.then((verdict) => this.#tell(verdict)) as AnswerOf<S | P, Verdict>;
@@ -118,7 +115,7 @@ export class RateLimiter<S extends Store = MemoryStore, P extends Store = S> {
 
   /** What {@link take} would answer; changes nothing. A cost of 0 asks what is left. */
   peek(whose: string | readonly ChargeRequest[], options?: CostOption): AnswerOf<S | P, Verdict> {
-    return this.#meet(this.#chargesOf(whose, options), 'peek') as AnswerOf<S | P, Verdict>;
+    return this.#meet(this.#policies.chargesOf(whose, options), 'peek') as AnswerOf<S | P, Verdict>;
   }
 
   /** Denies a key, in every policy or in those named, for some time from now, whatever block there was. */
@@ -134,7 +131,9 @@ export class RateLimiter<S extends Store = MemoryStore, P extends Store = S> {
 
   /** Forgets what a key has used, and its block. */
   reset(whose: string | readonly Subject[]): AnswerOf<S | P, void> {
-    return this.#forSubjects(whose, (backend, subjects) => backend.reset(subjects));
+    return this.#forSubjects(whose, (backend, subjects) =>
+      backend.reset(this.#policies.countedOf(subjects)),
+    );
   }
 
   /**
@@ -166,34 +165,7 @@ export class RateLimiter<S extends Store = MemoryStore, P extends Store = S> {
     void this.#ownStore?.close();
   }
 
-  #chargesOf(whose: string | readonly ChargeRequest[], options?: CostOption): Charge[] {
-    const defaultCost = costOf(options);
-    if (typeof whose === 'string') {
-      const charges = new Array<Charge>(this.#policies.length);
-      for (let i = 0; i < charges.length; i += 1) {
-        const { name, quota } = this.#policies[i] as ResolvedPolicy;
-        charges[i] = { policy: name, key: whose, quota, cost: defaultCost, advisory: false };
-      }
-      return charges;
-    }
-    if (!Array.isArray(whose) || whose.length === 0) {
-      const expectation =
-        'a key, or a list of at least one { policy, key, cost?, quota?, advisory? }';
-      throw invalid('FLOODGATE_INVALID_CHARGE', 'take', expectation, whose);
-    }
-    return whose.map((request: ChargeRequest) => {
-      if (typeof request !== 'object' || request === null) {
-        const expectation = '{ policy, key, cost?, quota?, advisory? }';
-        throw invalid('FLOODGATE_INVALID_CHARGE', 'charge', expectation, request);
-      }
-      const { policy, key, cost = defaultCost, advisory = false } = request;
-      const quota =
-        request.quota === undefined ? this.#policyOf(policy).quota : toQuota(request.quota);
-      return { policy, key, quota, cost, advisory };
-    });
-  }
-
-  #meet(charges: readonly Charge[], mode: 'take' | 'peek'): MaybePromise<Verdict> {
+  #meet(charges: readonly TakenCharge[], mode: 'take' | 'peek'): MaybePromise<Verdict> {
     if (this.#backends.length > 1) {
       const backends = charges.map(({ policy }) => this.#backendOf(policy));
       if (backends.some((backend) => backend !== this.#main)) {
@@ -207,7 +179,7 @@ export class RateLimiter<S extends Store = MemoryStore, P extends Store = S> {
       : this.#verdict(spared, answer, mode);
   }
 
-  #verdict(charges: readonly Charge[], answer: Answer, mode: 'take' | 'peek'): Verdict {
+  #verdict(charges: readonly TakenCharge[], answer: Answer, mode: 'take' | 'peek'): Verdict {
     if (isSubstitute(answer)) return this.#verdictOf(answer, mode);
     return new Verdict(charges, answer, mode === 'take' ? this.#mainLedger : undefined, undefined);
   }
@@ -218,7 +190,7 @@ export class RateLimiter<S extends Store = MemoryStore, P extends Store = S> {
   }
 
   #meetAcross(
-    charges: readonly Charge[],
+    charges: readonly TakenCharge[],
     backends: readonly Backend[],
     mode: 'take' | 'peek',
   ): MaybePromise<Verdict> {
@@ -251,11 +223,7 @@ export class RateLimiter<S extends Store = MemoryStore, P extends Store = S> {
     whose: string | readonly Subject[],
     act: (backend: Backend, subjects: readonly Subject[]) => MaybePromise<void>,
   ): AnswerOf<S | P, void> {
-    const subjects =
-      typeof whose === 'string'
-        ? this.#policies.map(({ name }) => ({ policy: name, key: whose }))
-        : whose;
-    checkSubjects(subjects);
+    const subjects = this.#policies.subjectsOf(whose);
     const pending: Promise<void>[] = [];
     for (const backend of this.#backends) {
       const part = subjects.filter(({ policy }) => this.#backendOf(policy) === backend);
@@ -276,22 +244,8 @@ export class RateLimiter<S extends Store = MemoryStore, P extends Store = S> {
     return done as AnswerOf<S | P, void>;
   }
 
-  #find(name: string): ResolvedPolicy | undefined {
-    return this.#policies.find((policy) => policy.name === name);
-  }
-
   #backendOf(policy: string): Backend {
-    return this.#find(policy)?.backend ?? this.#main;
-  }
-
-  #policyOf(name: string): ResolvedPolicy {
-    const policy = this.#find(name);
-    if (policy !== undefined) return policy;
-    const known = this.#policies.map((policy) => `\`${policy.name}\``).join(', ');
-    throw new FloodgateError(
-      'FLOODGATE_UNKNOWN_POLICY',
-      `Expected \`policy\` to be one of ${known}, got \`${name}\``,
-    );
+    return this.#policies.find(policy)?.backend ?? this.#main;
   }
 
   #warnOfSeveralProcesses(): void {
@@ -314,29 +268,4 @@ const ONE_OF_SEVERAL_PROCESSES =
 function isClusterWorker(): boolean {
   const cluster: unknown = globalThis.process?.getBuiltinModule?.('cluster');
   return (cluster as { readonly isWorker?: boolean } | undefined)?.isWorker === true;
-}
-
-/** Every take comes by here: a loop finds that all is well without the list of names that `checkOptions` makes. */
-function costOf(options: CostOption | undefined): number {
-  if (options === undefined) return 1;
-  let valid = typeof options === 'object' && options !== null;
-  for (const name in options) if (name !== 'cost') valid = false;
-  if (!valid) checkOptions('FLOODGATE_INVALID_OPTION', 'take options', options, ['cost']);
-  return options.cost ?? 1;
-}
-
-function checkSubjects(subjects: readonly Subject[]): void {
-  const valid =
-    Array.isArray(subjects) &&
-    subjects.every((one) => typeof one?.policy === 'string' && typeof one.key === 'string');
-  if (!valid) {
-    const expectation = 'a key, or a list of { policy, key }';
-    throw invalid('FLOODGATE_INVALID_OPTION', 'key', expectation, subjects);
-  }
-}
-
-interface ResolvedPolicy {
-  readonly name: string;
-  readonly quota: Quota;
-  readonly backend: Backend;
 }

@@ -1,10 +1,10 @@
-import { type Backend, isSubstitute, strictest, type Taken } from './backend.ts';
+import { type Backend, isSubstitute, type Taken } from './backend.ts';
 import type { Decision } from './decision.ts';
 import { type Steps, wait } from './maybe-promise.ts';
 import { limitOf } from './quota.ts';
 import type { Reservations } from './reservations.ts';
 import type { Charge, Refund, Store } from './store.ts';
-import { type Degraded, isAdmitted, type StoreErrorRule } from './verdict.ts';
+import { type Degraded, isAdmitted, type StoreErrorRule, strictest } from './verdict.ts';
 
 /**
  * Meets charges that live on several stores, one store after the other: those in this process first, and the one with
@@ -167,5 +167,5 @@ function degradedOf(parts: readonly Part[]): Degraded | undefined {
   for (const { indexes, degraded } of parts) {
     for (const [position, index] of indexes.entries()) rules[index] = degraded?.rules[position];
   }
-  return { rule: strictest(rules.filter((rule) => rule !== undefined)), error, rules };
+  return { rule: strictest(rules), error, rules };
 }

@@ -1,7 +1,8 @@
 import type { Decision } from './decision.ts';
 import { FloodgateError, invalid } from './errors.ts';
-import { isPromise } from './maybe-promise.ts';
-import type { Charge, Refund, Store } from './store.ts';
+import { isPromise, type MaybePromise, runSteps, type Steps } from './maybe-promise.ts';
+import { askUncharged, refundTaken, settleCharge, type Taken } from './settlement.ts';
+import type { Charge, Store } from './store.ts';
 
 /** What to do when a store fails: let a memory store take over, let everything pass, or deny everything. */
 export type StoreErrorRule = 'local' | 'allow' | 'deny';
@@ -27,6 +28,15 @@ export interface PolicyDecision extends Decision {
   readonly degraded: StoreErrorRule | undefined;
 }
 
+/** A charge as a limiter takes it. */
+export interface TakenCharge extends Charge {
+  /**
+   * Of a policy whose costs are settled: for how long it blocks a subject once what is settled fills the quota. The
+   * quota itself has no block then, since a denial may be due to what is merely reserved.
+   */
+  readonly blockMsOnceSettled?: number | undefined;
+}
+
 /** Where the charges of a verdict were taken, for settling them there. */
 export interface Ledger {
   /** The store of each charge, or of all; `undefined` where none could be asked. */
@@ -34,22 +44,36 @@ export interface Ledger {
   readonly onSettleFailed: (error: unknown) => void;
 }
 
+/** What all of several verdicts on one request come to. Settling it settles them. */
+export let combineVerdicts: (parts: readonly Verdict[]) => Verdict;
+
+/** Whether the cost that a policy took is still to be settled. */
+export let isUnsettled: (verdict: Verdict, policy: string) => boolean;
+
+/**
+ * Gives back what a verdict took and is not settled, since its request is denied by somebody else: what it answers says
+ * what is left now. A store that fails is reported as `settle-failed`.
+ */
+export let giveBack: (verdict: Verdict) => MaybePromise<Verdict>;
+
 /** What all policies together answer to one request. */
 export class Verdict {
   /** Whether the request may pass: no policy but advisory ones denied it. */
   readonly allowed: boolean;
   /** Set where a store failed and `onStoreError` decided in its place. */
   readonly degraded: Degraded | undefined;
-  readonly #charges: readonly Charge[];
+  readonly #charges: readonly TakenCharge[];
   readonly #answers: readonly Decision[];
   readonly #ledger: Ledger | undefined;
   #decisions: readonly PolicyDecision[] | undefined;
   /** The charges that are settled, by index. */
   #settled: Set<number> | undefined;
+  /** What this verdict is made of, where several limiters met one request: they are who settles. */
+  #parts: readonly Verdict[] | undefined;
 
   /** Verdicts are made by a `RateLimiter`. Without a ledger nothing was charged, and there is nothing to settle. */
   constructor(
-    charges: readonly Charge[],
+    charges: readonly TakenCharge[],
     answers: readonly Decision[],
     ledger: Ledger | undefined,
     degraded: Degraded | undefined,
@@ -61,6 +85,27 @@ export class Verdict {
     this.#ledger = ledger;
     this.#decisions = undefined;
     this.#settled = undefined;
+    this.#parts = undefined;
+  }
+
+  static {
+    combineVerdicts = (parts) => {
+      const charges = parts.flatMap((part) => part.#charges);
+      const answers = parts.flatMap((part) => part.#answers);
+      const whole = new Verdict(charges, answers, undefined, degradedOf(parts));
+      whole.#parts = parts;
+      return whole;
+    };
+    isUnsettled = (verdict, policy) => {
+      if (!verdict.allowed || verdict.#ledger === undefined) return false;
+      return verdict.#charges.some(
+        (charge, index) =>
+          charge.policy === policy &&
+          verdict.#answers[index]?.allowed === true &&
+          verdict.#settled?.has(index) !== true,
+      );
+    };
+    giveBack = (verdict) => runSteps(verdict.#giveBack());
   }
 
   /** False where every policy is advisory: then the verdict binds nobody, whatever its decisions say. */
@@ -148,21 +193,51 @@ export class Verdict {
    */
   settle(cost: number | Readonly<Record<string, number>>): void | Promise<void> {
     const costs = this.#costsToSettle(cost);
-    if (!this.allowed || this.#ledger === undefined) return;
-    const { stores, onSettleFailed } = this.#ledger;
-    const pending: Promise<void>[] = [];
-    for (const [index, trueCost] of costs) {
-      const charge = this.#charges[index] as Charge;
-      const { allowed, atMs } = this.#answers[index] as Decision;
-      const store = isOneStore(stores) ? stores : stores[index];
-      this.#settled ??= new Set();
-      if (this.#settled.has(index)) continue;
-      this.#settled.add(index);
-      if (!allowed || store === undefined || trueCost === charge.cost) continue;
-      const work = settleOne(store, { ...charge, atMs }, trueCost, onSettleFailed);
-      if (work !== undefined) pending.push(work);
+    const pending: PromiseLike<void>[] = [];
+    if (this.#parts === undefined) {
+      for (const [index, trueCost] of costs) this.#settleOne(index, trueCost, pending);
+    } else {
+      // All in order, whether or not one of them has to wait.
+      let first = 0;
+      for (const part of this.#parts) {
+        const last = first + part.#charges.length;
+        for (const [index, trueCost] of costs) {
+          if (index >= first && index < last) part.#settleOne(index - first, trueCost, pending);
+        }
+        first = last;
+      }
     }
     if (pending.length > 0) return Promise.all(pending).then(() => undefined);
+  }
+
+  #settleOne(index: number, trueCost: number, pending: PromiseLike<void>[]): void {
+    const taken = this.#takenAt(index);
+    if (taken === undefined) return;
+    const work = runSteps(settleCharge(taken, trueCost));
+    if (isPromise(work)) pending.push(work);
+  }
+
+  /** What a charge took, unless it is settled: it is then. */
+  #takenAt(index: number): Taken | undefined {
+    const { allowed, atMs } = this.#answers[index] as Decision;
+    if (!this.allowed || !allowed || this.#ledger === undefined) return undefined;
+    const { stores, onSettleFailed } = this.#ledger;
+    const store = isOneStore(stores) ? stores : stores[index];
+    this.#settled ??= new Set();
+    if (store === undefined || this.#settled.has(index)) return undefined;
+    this.#settled.add(index);
+    const charge = this.#charges[index] as TakenCharge;
+    return { store, charge, atMs, onFailed: onSettleFailed };
+  }
+
+  *#giveBack(): Steps<Verdict> {
+    const answers = [...this.#answers];
+    const taken = this.#charges.map((_, index) => this.#takenAt(index));
+    for (const one of taken) if (one !== undefined) yield* refundTaken(one);
+    for (const [index, one] of taken.entries()) {
+      if (one !== undefined) answers[index] = yield* askUncharged(one, answers[index] as Decision);
+    }
+    return new Verdict(this.#charges, answers, undefined, this.degraded);
   }
 
   /** The index of each charge to settle, with its true cost. */
@@ -196,6 +271,20 @@ export class Verdict {
   }
 }
 
+function degradedOf(parts: readonly Verdict[]): Degraded | undefined {
+  const error = parts.find(({ degraded }) => degraded !== undefined)?.degraded?.error;
+  if (error === undefined) return undefined;
+  const rules = parts.flatMap(
+    ({ degraded, decisions }) => degraded?.rules ?? decisions.map(() => undefined),
+  );
+  return { rule: strictest(rules), error, rules };
+}
+
+export function strictest(rules: readonly (StoreErrorRule | undefined)[]): StoreErrorRule {
+  if (rules.includes('deny')) return 'deny';
+  return rules.includes('local') ? 'local' : 'allow';
+}
+
 /** Whether a group is admitted: no charge of it was denied but advisory ones. */
 export function isAdmitted(charges: readonly Charge[], decisions: readonly Decision[]): boolean {
   for (let i = 0; i < charges.length; i += 1) {
@@ -211,27 +300,6 @@ export function tightestOf(decisions: readonly PolicyDecision[]): PolicyDecision
     if (isTighter(decision, tightest as PolicyDecision)) tightest = decision;
   }
   return tightest;
-}
-
-function settleOne(
-  store: Store,
-  taken: Refund,
-  trueCost: number,
-  onFailed: (error: unknown) => void,
-): Promise<void> | undefined {
-  const difference = trueCost - taken.cost;
-  try {
-    const work =
-      difference < 0
-        ? store.refund([{ ...taken, cost: -difference }])
-        : store.take([{ ...taken, cost: difference }], { mode: 'force' });
-    return isPromise<unknown>(work)
-      ? Promise.resolve(work).then(() => undefined, onFailed)
-      : undefined;
-  } catch (error) {
-    onFailed(error);
-    return undefined;
-  }
 }
 
 function isTighter(a: PolicyDecision, b: PolicyDecision): boolean {

@@ -11,6 +11,8 @@ import {
   type Outcome,
   onResponseClose,
   type RequestView,
+  type ResponseEnd,
+  responseEndOf,
   responseHeaderOf,
   routeName,
   trustOf,
@@ -75,6 +77,7 @@ export function rateLimit(options: RateLimitOptions): RateLimitMiddleware {
 /** One request and its response, as the limiter sees them and as it is answered. */
 class Exchange implements RequestView<Request> {
   readonly request: Request;
+  readonly raw: object;
   readonly method: string;
   readonly address: string | undefined;
   readonly #response: Response;
@@ -82,6 +85,7 @@ class Exchange implements RequestView<Request> {
 
   constructor(request: Request, response: Response, next: NextFunction) {
     this.request = request;
+    this.raw = request;
     this.method = request.method;
     this.address = request.ip;
     this.#response = response;
@@ -113,6 +117,10 @@ class Exchange implements RequestView<Request> {
 
   get isClosed(): boolean {
     return this.#response.closed || this.request.socket.destroyed;
+  }
+
+  get responseEnd(): ResponseEnd {
+    return responseEndOf(this.#response);
   }
 
   header(name: string): string | undefined {

@@ -2,7 +2,7 @@ import { ManualClock } from '@floodgate/core/testing';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { Express, Request } from 'express';
 import supertest from 'supertest';
-import { MemoryStore, rateLimit } from '../src/index.ts';
+import { MemoryStore, type RateLimitOptions, rateLimit } from '../src/index.ts';
 import { type AppOptions, limitedApp, rateHeaders } from './app.ts';
 import { versions } from './versions.ts';
 
@@ -82,7 +82,8 @@ describe.each(versions)('%s', (_, express) => {
         },
       });
       expect(await supertest(late).get('/')).toMatchObject({ status: 503, text: 'late' });
-      const lenient = limited({ quota: '0/1m', handler: (_, __, next) => next() });
+      const handler: RateLimitOptions['handler'] = (_, __, next) => next();
+      const lenient = limited({ name: 'lenient', quota: '0/1m', handler });
       // The status was set, and this route leaves it so.
       expect(await supertest(lenient).get('/')).toMatchObject({ status: 429, body: { ok: true } });
     });

@@ -67,7 +67,7 @@ describe.each(versions)('%s', (_, express) => {
     ])('changes not a byte of what the client gets (%s)', async (_, options) => {
       const seen: unknown[] = [];
       const watched = limited({ mode: 'shadow', onEvent: (event) => seen.push(event), ...options });
-      const bare = limited({ mode: 'off' });
+      const bare = limited({ mode: 'off', store: new MemoryStore() });
       for (const path of ['/', '/text', '/stream', '/nowhere', '/fails', '/cached']) {
         const ask = (at: number | string): Promise<string> => answer(send(at, path));
         expect(await serve(watched, ask)).toBe(await serve(bare, ask));

@@ -6,6 +6,8 @@ import {
   type Outcome,
   onResponseClose,
   type RequestView,
+  type ResponseEnd,
+  responseEndOf,
   routeName,
   toError,
 } from '@floodgate/http';
@@ -52,6 +54,10 @@ export class Exchange implements RequestView<FastifyRequest> {
     if (mayGoOn) this.#done();
   }
 
+  get raw(): object {
+    return this.request.raw;
+  }
+
   get address(): string | undefined {
     this.#address ??= this.request.ip;
     return this.#address;
@@ -72,6 +78,10 @@ export class Exchange implements RequestView<FastifyRequest> {
 
   get isClosed(): boolean {
     return this.#reply.raw.closed || this.request.raw.socket.destroyed;
+  }
+
+  get responseEnd(): ResponseEnd {
+    return responseEndOf(this.#reply.raw);
   }
 
   header(name: string): string | undefined {

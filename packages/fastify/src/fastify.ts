@@ -58,9 +58,7 @@ async function plugin(fastify: FastifyInstance, options: RateLimitPluginOptions)
   const decorator = decoratorOf(fastify, limiter);
   decorate(fastify, decorator);
   const find = findOnRoutes(fastify, limiter, decorator, global);
-  // Of all hooks, those before the handler are run again by `reply.callNotFound()`.
-  const limitRequest = hookOf(hook === 'preHandler' ? oncePerRequest(find) : find, throwOnLimit);
-  fastify.addHook(hook as 'onRequest', limitRequest);
+  fastify.addHook(hook as 'onRequest', hookOf(find, throwOnLimit));
 }
 
 const HOOKS = ['onRequest', 'preParsing', 'preValidation', 'preHandler'] as const;
@@ -85,15 +83,6 @@ function hookOf(find: FindLimiter, throwOnLimit: boolean): RequestHook {
     if (limiter === undefined) return done();
     const exchange = new Exchange(request as FastifyRequest, reply as FastifyReply, done);
     exchange.meet(limiter, throwOnLimit);
-  };
-}
-
-function oncePerRequest(find: FindLimiter): FindLimiter {
-  const met = new WeakSet<FastifyRequest>();
-  return (request) => {
-    if (met.has(request)) return undefined;
-    met.add(request);
-    return find(request);
   };
 }
 

@@ -53,6 +53,16 @@ export {
 
 export { byIp, byUser } from './resolvers.ts';
 
+// Plans and costs known afterwards
+export {
+  onlyFailures,
+  onlySuccesses,
+  type Plan,
+  type ResponseEnd,
+  type SettleFunction,
+  tier,
+} from '@floodgate/http';
+
 // Limits outside of a request
 export { HttpLimiter, type LimiterHandle } from '@floodgate/http';
 

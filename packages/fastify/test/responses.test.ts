@@ -191,7 +191,7 @@ describe.each(versions)('%s', (_, fastify) => {
   describe('in shadow mode', () => {
     test('nothing changes for the client', async () => {
       const app = await limited({ quota: 'leaky-bucket 1 1/1h', mode: 'shadow' } as never);
-      const bare = await limited({ mode: 'off' });
+      const bare = await limited({ name: 'bare', mode: 'off' });
       for (const one of [app, bare]) one.get('/', () => 'served');
       const texts = [];
       for (const one of [app, bare]) {
@@ -213,7 +213,7 @@ describe.each(versions)('%s', (_, fastify) => {
     const preflight = { method: 'OPTIONS', url: '/', headers } as const;
     for (let i = 0; i < 5; i += 1) expect((await app.inject(preflight)).statusCode).toBe(200);
     expect(store.size).toBe(0);
-    const counting = await limited({ countPreflight: true });
+    const counting = await limited({ name: 'counting', countPreflight: true });
     expect(rateHeaders(await counting.inject(preflight))).toEqual(FIRST);
   });
 

@@ -20,18 +20,23 @@ export interface Refusal {
   readonly violated: readonly string[];
   /** All policies that the client may know of, told where there are several. */
   readonly shown: readonly PolicyDecision[];
+  /** The client's plan, and where to get a larger one; undefined where there are no plans. */
+  readonly plan?: string | undefined;
+  readonly upgradeUrl?: string | undefined;
 }
 
 /** The body of a denial. Put together by hand, since under a flood it is most of the work. */
 export function rateLimited(
-  { retryAfter, resetAt, policy, shown }: Refusal,
+  { retryAfter, resetAt, policy, shown, plan, upgradeUrl }: Refusal,
   message: string,
 ): Body {
   const name = policy === undefined ? '' : `,"policy":${JSON.stringify(policy)}`;
   const limits = shown.length > 1 ? `,"limits":${JSON.stringify(limitsOf(shown))}` : '';
+  const of = plan === undefined ? '' : `,"plan":${JSON.stringify(plan)}`;
+  const url = upgradeUrl === undefined ? '' : `,"upgradeUrl":${JSON.stringify(upgradeUrl)}`;
   return json(
     `{"error":{"code":"RATE_LIMITED","message":${JSON.stringify(message)},` +
-      `"retryAfter":${retryAfter ?? null},"resetAt":${resetAt ?? null}${name}${limits}}}`,
+      `"retryAfter":${retryAfter ?? null},"resetAt":${resetAt ?? null}${name}${limits}${of}${url}}}`,
   );
 }
 

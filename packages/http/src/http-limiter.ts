@@ -4,16 +4,12 @@ import {
   type Duration,
   FloodgateError,
   type FloodgateEvent,
-  formatQuota,
-  type Quota,
   type RateLimiter,
   type Store,
-  type Subject,
   type Verdict,
 } from '@floodgate/core';
 import {
   callHook,
-  invalid,
   isPromise,
   messageOf,
   reportEvent,
@@ -21,8 +17,11 @@ import {
   type Steps,
   wait,
 } from '@floodgate/core/internal';
-import { kindOf } from './keys.ts';
-import type { LimiterHandle } from './limiter-handle.ts';
+import { readBoolean } from './answers.ts';
+import { claimNames } from './claimed-names.ts';
+import type { LimiterHandle, PeekOptions } from './limiter-handle.ts';
+import { keepMeeting, type Meeting, meetingsOf, verdictOf } from './meetings.ts';
+import { Operator } from './operator.ts';
 import type { AnyFunction, BaseOptions, CommonOptions, HttpLimiterOptions } from './options.ts';
 import type { Outcome } from './outcome.ts';
 import {
@@ -30,12 +29,13 @@ import {
   type HttpPolicy,
   type RequestCharges,
   rateLimiterOf,
-  readBoolean,
   toCorePolicies,
 } from './policies.ts';
-import { checkTogether, DEFAULT_PARTS, type Parts, readOptions } from './read-options.ts';
+import { checkTogether, readOptions } from './read-options.ts';
+import { DEFAULT_PARTS, type Parts } from './read-policies.ts';
 import { isPreflight, type RequestView } from './request-view.ts';
 import { Responses } from './responses.ts';
+import { settleAtEnd } from './settle.ts';
 import { waitForTurn } from './turn.ts';
 import { Warnings } from './warnings.ts';
 
@@ -54,8 +54,6 @@ export class HttpLimiter<Request = unknown, Handler extends AnyFunction = AnyFun
   readonly handler: Handler | undefined;
   readonly #options: CommonOptions<Request, Handler>;
   readonly #policies: readonly HttpPolicy<Request>[];
-  /** Those of the policies that are not of the limiter that this one extends. */
-  readonly #ownPolicies: readonly HttpPolicy<Request>[];
   /** What policies that are added have unless they say otherwise. */
   readonly #shared: Parts<Request>;
   readonly #limiter: RateLimiter<Store>;
@@ -63,8 +61,11 @@ export class HttpLimiter<Request = unknown, Handler extends AnyFunction = AnyFun
   readonly #warnings: Warnings<Request>;
   /** Whether no policy ever does more than watch: then nothing here may fail a request. */
   readonly #onlyWatches: boolean;
-  readonly #extensions: HttpLimiter<Request, Handler>[] = [];
-  #everything: Everything<Request> | undefined;
+  /** Whether a policy learns its costs when the response has ended. */
+  readonly #settles: boolean;
+  readonly #operator: Operator<Request>;
+  /** What ends with the limiter, and with all that extend it. */
+  readonly #onClose: (() => void)[];
 
   /** @throws FloodgateError `FLOODGATE_INVALID_OPTION` or `FLOODGATE_INVALID_QUOTA` where an option is wrong */
   constructor(
@@ -87,17 +88,24 @@ export class HttpLimiter<Request = unknown, Handler extends AnyFunction = AnyFun
     this.#options = settled;
     this.handler = settled.handler;
     this.#shared = shared;
-    this.#ownPolicies = policies;
     this.#policies = all;
-    this.#responses = new Responses(settled, all);
+    this.#responses = new Responses(settled);
     this.#onlyWatches = all.every(({ mode }) => mode === 'shadow');
+    this.#settles = all.some(({ settle }) => settle !== undefined);
     if (base === undefined) {
       this.#limiter = rateLimiterOf(options, policies);
       this.#warnings = new Warnings((event, request) => this.#report(event, request));
+      this.#operator = new Operator({ policies, limiter: this.#limiter });
+      this.#onClose = [];
     } else {
       this.#limiter = base.#limiter.extend(toCorePolicies(policies));
       this.#warnings = base.#warnings;
+      this.#onClose = base.#onClose;
+      this.#operator = base.#operator;
+      this.#operator.add({ policies, limiter: this.#limiter });
     }
+    // The store of policies that name none is that of all that extend one limiter, as this list is.
+    this.#onClose.push(claimNames(policies, this.#onClose));
   }
 
   /**
@@ -116,16 +124,7 @@ export class HttpLimiter<Request = unknown, Handler extends AnyFunction = AnyFun
         throw new FloodgateError('FLOODGATE_INVALID_OPTION', text);
       }
     }
-    const extension = new HttpLimiter(options, { extending: { limiter: this, name, replace } });
-    for (const policy of extension.#ownPolicies) {
-      const same = this.#extensions.flatMap((one) => one.#ownPolicies).find(isAlike(policy));
-      if (same !== undefined && !isEqualQuota(same.quota, policy.quota)) {
-        const expectation = 'different from those of other routes, whose quotas differ';
-        throw invalid('FLOODGATE_INVALID_OPTION', 'name', expectation, policy.name);
-      }
-    }
-    this.#extensions.push(extension);
-    return extension;
+    return new HttpLimiter(options, { extending: { limiter: this, name, replace } });
   }
 
   /**
@@ -138,47 +137,27 @@ export class HttpLimiter<Request = unknown, Handler extends AnyFunction = AnyFun
     return runSteps(this.#decide(view));
   }
 
-  peek(
-    key: string | readonly ChargeRequest[],
-    options?: { readonly cost?: number },
-  ): Verdict | Promise<Verdict> {
-    const everything = this.#withExtensions();
-    if (typeof key !== 'string') return everything.limiter.peek(key, options);
-    const policies = withKind(everything.policies, key);
-    if (policies.length === 0) throw unknownKind(everything.policies, key);
-    const asking = policies.find(({ quota }) => typeof quota === 'function');
-    if (asking !== undefined) {
-      throw new FloodgateError(
-        'FLOODGATE_INVALID_CHARGE',
-        `Expected a quota to peek with: that of policy \`${asking.name}\` depends on the request. ` +
-          'Name it: `peek([{ policy, key, quota }])`',
-      );
-    }
-    return everything.limiter.peek(
-      // As a request would meet them: who only watches denies nobody.
-      policies.map(({ name, cost, mode }) => ({
-        policy: name,
-        key,
-        advisory: mode === 'shadow' || mode === 'off',
-        cost: options?.cost ?? (typeof cost === 'number' ? cost : 1),
-      })),
-    );
+  peek(key: string | readonly ChargeRequest[], options?: PeekOptions): Verdict | Promise<Verdict> {
+    return this.#operator.peek(key, options);
   }
 
   block(key: string, duration: Duration): void | Promise<void> {
-    return this.#forSubjects(key, (limiter, subjects) => limiter.block(subjects, duration));
+    return this.#operator.forSubjects(key, (limiter, subjects) =>
+      limiter.block(subjects, duration),
+    );
   }
 
   unblock(key: string): void | Promise<void> {
-    return this.#forSubjects(key, (limiter, subjects) => limiter.unblock(subjects));
+    return this.#operator.forSubjects(key, (limiter, subjects) => limiter.unblock(subjects));
   }
 
   reset(key: string): void | Promise<void> {
-    return this.#forSubjects(key, (limiter, subjects) => limiter.reset(subjects));
+    return this.#operator.forSubjects(key, (limiter, subjects) => limiter.reset(subjects));
   }
 
   close(): void {
     this.#limiter.close();
+    for (const close of this.#onClose.splice(0)) close();
   }
 
   *#decide(view: RequestView<Request>): Steps<Outcome | undefined> {
@@ -188,8 +167,11 @@ export class HttpLimiter<Request = unknown, Handler extends AnyFunction = AnyFun
       if (skip !== undefined && readBoolean(yield* wait(skip(view.request)), 'skip')) {
         return undefined;
       }
-      const charges = yield* chargesOf(view, this.#policies, this.#warnings);
-      return charges.charges.length === 0 ? undefined : yield* this.#meet(charges, view);
+      const before = meetingsOf<Request>(view.raw);
+      const policies = notMetIn(before, this.#policies);
+      if (policies.length === 0) return undefined;
+      const charges = yield* chargesOf(view, policies, this.#warnings);
+      return charges.charges.length === 0 ? undefined : yield* this.#meet(charges, before, view);
     } catch (error) {
       // A closed connection has no address any more: nobody is there to be told.
       if (isNoKey(error) && view.isClosed) return GONE;
@@ -199,16 +181,29 @@ export class HttpLimiter<Request = unknown, Handler extends AnyFunction = AnyFun
     }
   }
 
-  *#meet(charges: RequestCharges, view: RequestView<Request>): Steps<Outcome> {
-    let answer: unknown = this.#limiter.take(charges.charges);
+  *#meet(
+    { charges, policies, quotas, plan }: RequestCharges<Request>,
+    before: readonly Meeting<Request>[],
+    view: RequestView<Request>,
+  ): Steps<Outcome> {
+    let answer: unknown = this.#limiter.take(charges);
     if (isPromise(answer)) answer = yield answer;
-    const verdict = answer as Verdict;
-    this.#tell(verdict, view.request);
+    const own = answer as Verdict;
+    this.#tell(own, view.request);
 
-    if (!verdict.allowed) return yield* this.#responses.deny(verdict, charges.quotas, view);
-    const { delayMs } = verdict;
-    if (delayMs > 0 && !(yield waitForTurn(view, this.#clockOf(verdict), delayMs))) return GONE;
-    return this.#responses.pass(verdict, charges.quotas, view);
+    const responses = this.#responses;
+    const meeting = { verdict: own, policies, quotas, plan, responses };
+    const meetings = yield* keepMeeting(view.raw, meeting, before);
+    const verdict = verdictOf(meetings);
+    if (!own.allowed) return yield* responses.deny(verdict, meetings, view);
+    if (this.#settles) settleAtEnd(view, own, policies, this.#settleFailed(view.request));
+    const { delayMs } = own;
+    if (delayMs > 0 && !(yield waitForTurn(view, this.#clockOf(own), delayMs))) return GONE;
+    return responses.pass(verdict, meetings, view);
+  }
+
+  #settleFailed(request: Request): (message: string, error: unknown) => void {
+    return (message, error) => this.#report({ code: 'settle-failed', message, error }, request);
   }
 
   /** The clock by which the longest delay was given. */
@@ -237,48 +232,6 @@ export class HttpLimiter<Request = unknown, Handler extends AnyFunction = AnyFun
   #policy(name: string): HttpPolicy<Request> {
     return this.#policies.find((policy) => policy.name === name) as HttpPolicy<Request>;
   }
-
-  /** This limiter's policies and those of all that extend it, each once, and a limiter that knows them. */
-  #withExtensions(): Everything<Request> {
-    const names = new Set(this.#policies.map(({ name }) => name));
-    const added = this.#extensions
-      .flatMap((one) => one.#ownPolicies)
-      .filter(({ name }) => !names.has(name) && names.add(name));
-    if (this.#everything?.policies.length !== this.#policies.length + added.length) {
-      this.#everything = {
-        policies: [...this.#policies, ...added],
-        limiter: added.length === 0 ? this.#limiter : this.#limiter.extend(toCorePolicies(added)),
-      };
-    }
-    return this.#everything as Everything<Request>;
-  }
-
-  /** Does it for the subjects of a key: those of this limiter's policies, and of all that extend it. */
-  #forSubjects(
-    key: string,
-    act: (limiter: RateLimiter<Store>, subjects: readonly Subject[]) => void | Promise<void>,
-  ): void | Promise<void> {
-    const all = [this, ...this.#extensions];
-    const pending: Promise<void>[] = [];
-    let isKnown = false;
-    for (const one of all) {
-      const subjects = withKind(one.#ownPolicies, key).map(({ name }) => ({ policy: name, key }));
-      if (subjects.length === 0) continue;
-      isKnown = true;
-      const done = act(one.#limiter, subjects);
-      if (isPromise(done)) pending.push(done);
-    }
-    if (!isKnown) {
-      const policies = all.flatMap((one) => one.#ownPolicies);
-      throw unknownKind(policies, key);
-    }
-    if (pending.length > 0) return Promise.all(pending).then(() => undefined);
-  }
-}
-
-interface Everything<Request> {
-  readonly policies: readonly HttpPolicy<Request>[];
-  readonly limiter: RateLimiter<Store>;
 }
 
 /** What is not for users to say, but for an adapter. */
@@ -305,32 +258,11 @@ function given<Options extends object>(options: Options): Partial<Options> {
   return Object.fromEntries(entries) as Partial<Options>;
 }
 
-/** Whether two policies would share their counts. */
-function isAlike<Request>(one: HttpPolicy<Request>): (other: HttpPolicy<Request>) => boolean {
-  return ({ name, store }) => name === one.name && store === one.store;
-}
-
-function isEqualQuota(a: unknown, b: unknown): boolean {
-  if (typeof a === 'function' || typeof b === 'function') return a === b;
-  return formatQuota(a as Quota) === formatQuota(b as Quota);
-}
-
-function withKind<Request>(
+/** Those of the policies that no limiter has charged this request yet. */
+function notMetIn<Request>(
+  before: readonly Meeting<Request>[],
   policies: readonly HttpPolicy<Request>[],
-  key: string,
 ): readonly HttpPolicy<Request>[] {
-  const kind = kindOf(key);
-  return policies.filter(({ resolvers }) => resolvers.some(({ kinds }) => kinds.includes(kind)));
-}
-
-function unknownKind<Request>(
-  policies: readonly HttpPolicy<Request>[],
-  key: string,
-): FloodgateError {
-  const kinds = policies.flatMap(({ resolvers }) =>
-    resolvers.flatMap((resolver) => resolver.kinds),
-  );
-  const known = [...new Set(kinds)].join(', ');
-  const expectation = `a key of a kind that this limiter finds (${known}), such as \`keys\` makes`;
-  return invalid('FLOODGATE_INVALID_OPTION', 'key', expectation, key);
+  if (before.length === 0) return policies;
+  return policies.filter((policy) => !before.some((one) => one.policies.includes(policy)));
 }

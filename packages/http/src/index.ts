@@ -1,6 +1,6 @@
 // The limiter
 export { HttpLimiter, type HttpLimiterSetup } from './http-limiter.ts';
-export type { LimiterHandle } from './limiter-handle.ts';
+export type { LimiterHandle, PeekOptions } from './limiter-handle.ts';
 export type {
   AnyFunction,
   BaseOptions,
@@ -8,10 +8,17 @@ export type {
   HeaderFamily,
   HttpLimiterOptions,
   Mode,
+  Plan,
   PolicyOptions,
+  ResponseEnd,
+  SettleFunction,
 } from './options.ts';
 
 export { limitUpgrade, type UpgradeLimitOptions, type UpgradeRequest } from './upgrade.ts';
+
+// Plans and costs known afterwards
+export { tier, type TierOptions } from './plans.ts';
+export { onlyFailures, onlySuccesses, type SettleOptions } from './settle.ts';
 
 // Keys
 export { type KeyKind, keys, type UserId } from './keys.ts';
@@ -40,6 +47,7 @@ export {
   headerOf,
   keepingHeaders,
   onResponseClose,
+  responseEndOf,
   responseHeaderOf,
 } from './node-http.ts';
 export {

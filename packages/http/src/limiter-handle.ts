@@ -1,18 +1,19 @@
 import type { ChargeRequest, Duration, Verdict } from '@floodgate/core';
 
+export interface PeekOptions {
+  /** Units; 0 asks what is left. @default the policy's, or 1 where that depends on the request */
+  readonly cost?: number;
+  /** The plan to look by: needed where the limiter has plans. */
+  readonly plan?: string;
+}
+
 /**
  * What can be done with a limiter beside limiting. A key is such as the limiter's resolvers make, and the policies
  * meant are those that may find it: `keys` makes it.
  */
 export interface LimiterHandle {
-  /**
-   * What a request would be answered; changes nothing. A cost of 0 asks what is left; without one it is the policy's,
-   * or 1 where that depends on the request.
-   */
-  peek(
-    key: string | readonly ChargeRequest[],
-    options?: { readonly cost?: number },
-  ): Verdict | Promise<Verdict>;
+  /** What a request would be answered; changes nothing. */
+  peek(key: string | readonly ChargeRequest[], options?: PeekOptions): Verdict | Promise<Verdict>;
   /** Denies a key for some time from now, whatever block there was. */
   block(key: string, duration: Duration): void | Promise<void>;
   /** Lifts a block; what was counted stays. */

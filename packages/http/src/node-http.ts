@@ -3,6 +3,7 @@ import type { IncomingMessage, OutgoingMessage, ServerResponse } from 'node:http
 import { toError } from '@floodgate/core/internal';
 import type { Body } from './body.ts';
 import type { Header } from './headers.ts';
+import type { ResponseEnd } from './options.ts';
 
 // What parts of a view and of an outcome come to with Node.js's own request and response.
 
@@ -41,6 +42,19 @@ export function onResponseClose(response: ServerResponse, listener: () => void):
   socket.on('close', closed);
   return stop;
 }
+
+/** What `responseEnd` comes to with Node.js's own response. */
+export function responseEndOf(response: ServerResponse): ResponseEnd {
+  const { headersSent, statusCode, writableFinished } = response;
+  return {
+    status: headersSent ? statusCode : NOT_ANSWERED,
+    // The response of HTTP/2 says only that it was ended.
+    completed: writableFinished ?? response.writableEnded,
+  };
+}
+
+/** What servers note of a client that closed its request: no status that is ever sent. */
+const NOT_ANSWERED = 499;
 
 /** 0 is no limit. */
 function changeMaxListeners(emitter: EventEmitter, difference: number): void {

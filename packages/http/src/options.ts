@@ -24,12 +24,38 @@ export type Mode = 'enforce' | 'shadow' | 'off';
  */
 export type HeaderFamily = 'legacy' | 'draft-6' | 'draft-7' | 'draft-8';
 
+/** How a response ended. */
+export interface ResponseEnd {
+  /** What the client was answered; 499 where it went away before anything was. */
+  readonly status: number;
+  /** Whether all of the response was sent; false where it failed or was cut off. */
+  readonly completed: boolean;
+}
+
+/**
+ * The true cost of a request, in whole units, known when its response has ended, failed or been cut off; `reserved` is
+ * what was taken before the handler ran.
+ */
+export type SettleFunction<Request> = (
+  end: ResponseEnd,
+  request: Request,
+  reserved: number,
+) => Awaitable<number>;
+
 /** What can be said for all policies at once, and for each of `policies` on its own. */
 export interface SharedOptions<Request> {
   /** Whose quota a request uses: one resolver or several, the first that finds something wins. @default byIp() */
   readonly key?: KeyOption<Request>;
   /** Units that a request uses: a whole number, 0 or more. @default 1 */
   readonly cost?: number | ((request: Request) => Awaitable<number>);
+  /**
+   * The true cost, which replaces the `cost` that was reserved: called once, when the response has ended, unless
+   * `settle` of the verdict came first. Where it throws, what was reserved stands, and `onEvent` is told. A quota with
+   * `blockFor` blocks once settled costs alone fill it. `onlyFailures` and `onlySuccesses` make one.
+   *
+   * @default what was reserved
+   */
+  readonly settle?: SettleFunction<Request>;
   /** @default 'enforce' */
   readonly mode?: Mode | ((request: Request) => Awaitable<Mode>);
   /** Where counts live. @default a MemoryStore of the limiter's own */
@@ -98,6 +124,7 @@ export interface ShorthandOptions<Request> {
   readonly name?: string;
   readonly quota?: never;
   readonly policies?: never;
+  readonly plans?: never;
 }
 
 /** One policy with a quota of any algorithm. */
@@ -108,11 +135,38 @@ interface QuotaOptions<Request> {
   readonly limit?: never;
   readonly window?: never;
   readonly policies?: never;
+  readonly plans?: never;
 }
 
 /** Several policies, met in one step: a request that one of them denies is charged by none. */
 interface PoliciesOptions<Request> {
   readonly policies: readonly PolicyOptions<Request>[];
+  readonly plans?: never;
+  readonly name?: never;
+  readonly limit?: never;
+  readonly window?: never;
+  readonly quota?: never;
+}
+
+/** The quotas of one plan, by the names of their policies. One that is in several plans keeps its count from plan to plan. */
+export type Plan = Readonly<Record<string, QuotaInput>>;
+
+/** Quotas by the client's plan, met in one step, with `policies` that hold whatever the plan. */
+export interface PlansOptions<Request> {
+  /** Each plan's quotas, by the plan's name. A plan without any limits nothing. */
+  readonly plans: Readonly<Record<string, Plan>>;
+  /**
+   * The name of a request's plan: of whom `key` finds, so that requests of one key share a look-up that is under way.
+   * No answer, a name that is none of `plans` and a look-up that fails come to `defaultPlan`, and without it to an error.
+   */
+  readonly plan: (request: Request) => Awaitable<string | null | undefined>;
+  /** @default none: then it is an error not to find a plan */
+  readonly defaultPlan?: string;
+  /** Where to get a larger plan: shown in the body of a denial, beside the plan. @default none */
+  readonly upgradeUrl?:
+    | string
+    | ((request: Request, plan: string) => Awaitable<string | undefined>);
+  readonly policies?: readonly PolicyOptions<Request>[];
   readonly name?: never;
   readonly limit?: never;
   readonly window?: never;
@@ -122,12 +176,17 @@ interface PoliciesOptions<Request> {
 /** A function of whatever a framework gives it. */
 export type AnyFunction = (...parameters: never[]) => unknown;
 
-/** Exactly one of `limit` with `window`, `quota`, `policies`; everything else may be left out. */
+/** One of `limit` with `window`, `quota`, `policies`, `plans`; `policies` may stand beside `plans`. All else may be left out. */
 export type HttpLimiterOptions<
   Request = unknown,
   Handler extends AnyFunction = AnyFunction,
 > = CommonOptions<Request, Handler> &
-  (ShorthandOptions<Request> | QuotaOptions<Request> | PoliciesOptions<Request>);
+  (
+    | ShorthandOptions<Request>
+    | QuotaOptions<Request>
+    | PoliciesOptions<Request>
+    | PlansOptions<Request>
+  );
 
 /** Options without a limit, to which others are added: those of routes, say. */
 export type BaseOptions<
@@ -137,4 +196,5 @@ export type BaseOptions<
   readonly limit?: never;
   readonly quota?: never;
   readonly policies?: never;
+  readonly plans?: never;
 };

@@ -8,8 +8,10 @@ import {
   type StoreErrorRule,
   slidingWindowCounter,
 } from '@floodgate/core';
-import { type Awaitable, invalid, isPromise, type Steps, wait } from '@floodgate/core/internal';
-import type { AnyFunction, CommonOptions, Mode } from './options.ts';
+import { type Awaitable, isPromise, type Steps, wait } from '@floodgate/core/internal';
+import { readBoolean, readMode, readUnits } from './answers.ts';
+import type { AnyFunction, CommonOptions, Mode, SettleFunction } from './options.ts';
+import { type Plans, QuotaByPlan } from './plans.ts';
 import type { RequestView } from './request-view.ts';
 import type { KeyResolver } from './resolvers.ts';
 import type { Warnings } from './warnings.ts';
@@ -17,9 +19,14 @@ import type { Warnings } from './warnings.ts';
 /** One policy of an HTTP limiter: what its options say, checked. */
 export interface HttpPolicy<Request> {
   readonly name: string;
-  readonly quota: Quota | ((request: Request) => Awaitable<Quota>);
+  /** Whether nobody gave it its name. */
+  readonly isNameDefaulted: boolean;
+  readonly quota: Quota | ((request: Request) => Awaitable<Quota>) | QuotaByPlan<Request>;
+  /** What the quota was made from: that of another policy is the same one if all of this is. */
+  readonly quotaFrom: readonly unknown[];
   readonly resolvers: readonly KeyResolver<Request>[];
   readonly cost: number | ((request: Request) => Awaitable<number>);
+  readonly settle: SettleFunction<Request> | undefined;
   readonly mode: Mode | ((request: Request) => Awaitable<Mode>);
   readonly when: ((request: Request) => Awaitable<boolean>) | undefined;
   readonly hidden: boolean;
@@ -30,25 +37,34 @@ export interface HttpPolicy<Request> {
 }
 
 /** What one request is charged. */
-export interface RequestCharges {
+export interface RequestCharges<Request> {
   readonly charges: ChargeRequest[];
+  /** The policy of each charge. */
+  readonly policies: HttpPolicy<Request>[];
   /** The quota of each charge, which names it itself only if it is not always its policy's. */
   readonly quotas: Quota[];
+  /** The client's plan, where a policy that is more than advisory is of one. */
+  plan: FoundPlan<Request> | undefined;
+}
+
+export interface FoundPlan<Request> {
+  readonly name: string;
+  readonly upgradeUrl: Plans<Request>['upgradeUrl'];
 }
 
 /**
  * What the policies that apply to a request charge it; those in shadow mode, advisorily. What several of them ask
  * alike is asked once.
  *
- * @throws FloodgateError `FLOODGATE_NO_KEY`; `FLOODGATE_INVALID_OPTION` that names the option whose function gave a
- *   wrong answer; whatever such a function throws
+ * @throws FloodgateError `FLOODGATE_NO_KEY`; `FLOODGATE_UNKNOWN_PLAN`; `FLOODGATE_INVALID_OPTION` that names the option
+ *   whose function gave a wrong answer; whatever such a function throws
  */
 export function* chargesOf<Request>(
   view: RequestView<Request>,
   policies: readonly HttpPolicy<Request>[],
   warnings: Warnings<Request>,
-): Steps<RequestCharges> {
-  const all: RequestCharges = { charges: [], quotas: [] };
+): Steps<RequestCharges<Request>> {
+  const all: RequestCharges<Request> = { charges: [], policies: [], quotas: [], plan: undefined };
   const asked: Asked = policies.length > 1 ? new Map() : undefined;
   for (const policy of policies) {
     const mode =
@@ -82,27 +98,21 @@ export function rateLimiterOf<Request>(
 
 /** What the core limiter knows of policies. */
 export function toCorePolicies<Request>(policies: readonly HttpPolicy<Request>[]): Policy<Store>[] {
-  return policies.map(({ name, quota, store, onStoreError }) => ({
+  return policies.map(({ name, quota, settle, store, onStoreError }) => ({
     name,
-    quota: typeof quota === 'function' ? NO_QUOTA : quota,
+    quota: isOfRequest(quota) ? NO_QUOTA : quota,
+    settles: settle !== undefined,
     onStoreError,
     ...(store !== undefined && { store }),
   }));
 }
 
-/** What an option's function says to the client. */
-export function readText(answer: unknown, option: string): string {
-  if (typeof answer === 'string') return answer;
-  throw invalid(CODE, option, 'a function that answers a text', answer);
+/** Whether a policy's quota depends on the request. */
+export function isOfRequest<Request>(
+  quota: HttpPolicy<Request>['quota'],
+): quota is Exclude<typeof quota, Quota> {
+  return typeof quota === 'function' || quota instanceof QuotaByPlan;
 }
-
-/** Whether an option's function said yes. Only true and false will do: a forgotten `return` must not lift a limit. */
-export function readBoolean(answer: unknown, option: string): boolean {
-  if (typeof answer === 'boolean') return answer;
-  throw invalid(CODE, option, 'a function that answers true or false', answer);
-}
-
-const CODE = 'FLOODGATE_INVALID_OPTION';
 
 /** What the core limiter knows of a policy whose quota comes with each request. It is never asked for it. */
 const NO_QUOTA = slidingWindowCounter({ limit: 0, window: 1 });
@@ -114,29 +124,52 @@ const NOBODYS_POLICY: Policy<Store> = { name: '(none)', quota: NO_QUOTA };
 type Asked = Map<unknown, unknown> | undefined;
 
 function* addCharge<Request>(
-  { charges, quotas }: RequestCharges,
+  all: RequestCharges<Request>,
   policy: HttpPolicy<Request>,
   advisory: boolean,
   view: RequestView<Request>,
   asked: Asked,
   warnings: Warnings<Request>,
 ): Steps<void> {
-  const { name, when } = policy;
+  const { name, when, quota: stated } = policy;
   const { request } = view;
   if (when !== undefined && !readBoolean(yield* askOnce(when, request, asked), 'when')) return;
   const key = yield* keyOf(policy, view, asked, warnings);
+  let quota: Quota | undefined;
+  if (stated instanceof QuotaByPlan) {
+    const plan = yield* planOf(stated.plans, key, view, asked, warnings);
+    quota = stated.quotas.get(plan);
+    if (!advisory) all.plan = { name: plan, upgradeUrl: stated.plans.upgradeUrl };
+    // The plan has no such limit.
+    if (quota === undefined) return;
+  } else {
+    quota = typeof stated === 'function' ? yield* askOnce(stated, request, asked) : stated;
+  }
   const cost =
     typeof policy.cost === 'number'
       ? policy.cost
-      : readCost(yield* askOnce(policy.cost, request, asked));
-  if (typeof policy.quota !== 'function') {
-    charges.push({ policy: name, key, cost, advisory });
-    quotas.push(policy.quota);
-  } else {
-    const quota = yield* askOnce(policy.quota, request, asked);
-    charges.push({ policy: name, key, cost, advisory, quota });
-    quotas.push(quota);
-  }
+      : readUnits(yield* askOnce(policy.cost, request, asked), 'cost');
+  all.charges.push(
+    stated === quota
+      ? { policy: name, key, cost, advisory }
+      : { policy: name, key, cost, advisory, quota },
+  );
+  all.policies.push(policy);
+  all.quotas.push(quota);
+}
+
+function* planOf<Request>(
+  plans: Plans<Request>,
+  key: string,
+  { request }: RequestView<Request>,
+  asked: Asked,
+  warnings: Warnings<Request>,
+): Steps<string> {
+  const known = asked?.get(plans);
+  if (known !== undefined) return known as string;
+  const plan = yield* plans.find(key, request, warnings);
+  asked?.set(plans, plan);
+  return plan;
 }
 
 function* keyOf<Request>(
@@ -174,14 +207,4 @@ function* askOnce<Request, T>(
   const answer = yield* wait(ask(request));
   asked?.set(ask, answer);
   return answer;
-}
-
-function readMode(answer: unknown): Mode {
-  if (answer === 'enforce' || answer === 'shadow' || answer === 'off') return answer;
-  throw invalid(CODE, 'mode', "a function that answers 'enforce', 'shadow' or 'off'", answer);
-}
-
-function readCost(answer: unknown): number {
-  if (Number.isSafeInteger(answer) && (answer as number) >= 0) return answer as number;
-  throw invalid(CODE, 'cost', 'a function that answers a whole number, 0 or more', answer);
 }

@@ -1,25 +1,11 @@
-import {
-  FloodgateError,
-  limitOf,
-  type Quota,
-  type QuotaInput,
-  slidingWindowCounter,
-  toQuota,
-} from '@floodgate/core';
-import { andThen, checkOptions, invalid, toMilliseconds } from '@floodgate/core/internal';
+import { FloodgateError, limitOf, type Quota } from '@floodgate/core';
+import { checkOptions, invalid } from '@floodgate/core/internal';
+import { checkBoolean, checkFunction, checkStatus } from './checks.ts';
 import { familiesOf, isFieldText, MOST_UNITS_IN_FIELD } from './header-families.ts';
-import type {
-  BaseOptions,
-  CommonOptions,
-  HeaderFamily,
-  HttpLimiterOptions,
-  Mode,
-  PolicyOptions,
-  SharedOptions,
-  ShorthandOptions,
-} from './options.ts';
+import type { BaseOptions, CommonOptions, HeaderFamily, HttpLimiterOptions } from './options.ts';
+import { QuotaByPlan } from './plans.ts';
 import type { HttpPolicy } from './policies.ts';
-import { byIp, toResolvers } from './resolvers.ts';
+import { PARTS, type Parts, readParts, readPolicies, takeName } from './read-policies.ts';
 
 /** What options describe, checked. */
 export interface ReadOptions<Request> {
@@ -54,19 +40,11 @@ export function readOptions<Request>(
   checkOptions(CODE, 'options', options, OPTIONS);
   checkCommon(options);
   const shared = readParts(options, '', setup.shared);
-  const source = sourceOf(options, setup.mayBeEmpty);
-  if (source === undefined) return { policies: [], shared };
-  if (source === 'policies') return { policies: readList(options.policies, shared), shared };
-  const { name = setup.name } = options as { readonly name?: string };
-  const policy: HttpPolicy<Request> = {
-    ...shared,
-    name: readName(name, 'name'),
-    quota: readQuota(options as HttpLimiterOptions<Request>),
-    when: undefined,
-    hidden: false,
-    statusCode: undefined,
+  if (!hasLimit(options, setup.mayBeEmpty)) return { policies: [], shared };
+  return {
+    policies: readPolicies(options as HttpLimiterOptions<Request>, shared, setup.name),
+    shared,
   };
-  return { policies: [policy], shared };
 }
 
 /** Throws unless policies that are met together differ in name, and can be told as the options ask. */
@@ -89,8 +67,13 @@ export function checkTogether<Request>(
     }
   }
   if (families.some((family) => family !== 'legacy')) {
-    for (const { quota } of shown) if (typeof quota !== 'function') checkUnits(quota);
+    for (const { quota } of shown) for (const one of quotasOf(quota)) checkUnits(one);
   }
+}
+
+function quotasOf(quota: HttpPolicy<never>['quota']): readonly Quota[] {
+  if (quota instanceof QuotaByPlan) return [...quota.quotas.values()];
+  return typeof quota === 'function' ? [] : [quota];
 }
 
 /** Throws for a limit that no header of the drafts can tell. */
@@ -104,15 +87,15 @@ function checkUnits(quota: Quota): void {
 
 const CODE = 'FLOODGATE_INVALID_OPTION';
 
-const SHARED = ['key', 'cost', 'mode', 'store', 'onStoreError'] as const;
-const POLICY = ['name', 'quota', 'when', 'hidden', 'statusCode', ...SHARED] as const;
-const SOURCES = ['limit', 'quota', 'policies'] as const;
-type Source = (typeof SOURCES)[number];
+const SOURCES = ['limit', 'quota', 'policies', 'plans'] as const;
+/** What says more of `plans`. */
+const PLAN_OPTIONS = ['plan', 'defaultPlan', 'upgradeUrl'] as const;
 const OPTIONS = [
   ...SOURCES,
   'window',
   'name',
-  ...SHARED,
+  ...PLAN_OPTIONS,
+  ...PARTS,
   'skip',
   'headers',
   'legacyPolicy',
@@ -141,72 +124,6 @@ const NAMES_ELSEWHERE: ReadonlyMap<string, string> = new Map([
   ['standardHeaders', 'headers'],
   ['legacyHeaders', 'headers'],
 ]);
-
-/** What a policy may have of its own, or share with others. */
-export type Parts<Request> = Omit<
-  HttpPolicy<Request>,
-  'name' | 'quota' | 'when' | 'hidden' | 'statusCode'
->;
-
-export const DEFAULT_PARTS: Parts<unknown> = {
-  resolvers: [byIp()],
-  cost: 1,
-  mode: 'enforce',
-  store: undefined,
-  onStoreError: 'local',
-};
-
-/** Reads what a policy may say, or share with others; `prefix` is where it stands in the options. */
-function readParts<Request>(
-  options: SharedOptions<Request>,
-  prefix: string,
-  shared: Parts<Request>,
-): Parts<Request> {
-  const { key, cost = shared.cost, mode = shared.mode } = options;
-  if (typeof cost !== 'function' && !(Number.isSafeInteger(cost) && cost >= 0)) {
-    throw invalid(CODE, `${prefix}cost`, 'a whole number, 0 or more, or a function', cost);
-  }
-  if (typeof mode !== 'function' && !MODES.includes(mode)) {
-    throw invalid(CODE, `${prefix}mode`, "'enforce', 'shadow', 'off' or a function", mode);
-  }
-  return {
-    resolvers: key === undefined ? shared.resolvers : toResolvers(key, `${prefix}key`),
-    cost,
-    mode,
-    // The core limiter checks these.
-    store: options.store ?? shared.store,
-    onStoreError: options.onStoreError ?? shared.onStoreError,
-  };
-}
-
-const MODES: readonly Mode[] = ['enforce', 'shadow', 'off'];
-
-function readList<Request>(
-  policies: readonly PolicyOptions<Request>[] | undefined,
-  shared: Parts<Request>,
-): HttpPolicy<Request>[] {
-  if (!Array.isArray(policies) || policies.length === 0) {
-    throw invalid(CODE, 'policies', 'a list of one or more policies', policies);
-  }
-  const names = new Set<string>();
-  return policies.map((options: PolicyOptions<Request>, i) => {
-    const at = `policies[${i}]`;
-    checkOptions(CODE, at, options, POLICY);
-    checkFunction(options.when, `${at}.when`);
-    checkBoolean(options.hidden, `${at}.hidden`);
-    checkStatus(options.statusCode, `${at}.statusCode`);
-    const name = readName(options.name, `${at}.name`);
-    takeName(names, name, `${at}.name`);
-    return {
-      ...readParts(options, `${at}.`, shared),
-      name,
-      quota: readQuotaOption(options.quota, `${at}.quota`),
-      when: options.when,
-      hidden: options.hidden ?? false,
-      statusCode: options.statusCode,
-    };
-  });
-}
 
 function checkCommon<Request>(options: CommonOptions<Request>): void {
   for (const name of ['skip', 'message', 'handler', 'onVerdict', 'onEvent'] as const) {
@@ -250,14 +167,16 @@ function checkFamilies(headers: unknown): void {
 
 const FAMILIES: readonly HeaderFamily[] = ['legacy', 'draft-6', 'draft-7', 'draft-8'];
 
-/** Which of the ways to say a limit was taken: exactly one. */
-function sourceOf<Request>(
+/** Whether there is a limit: said in one way, and nothing of another. */
+function hasLimit<Request>(
   options: HttpLimiterOptions<Request> | BaseOptions<Request>,
   mayBeEmpty: boolean,
-): Source | undefined {
-  const [source, another] = SOURCES.filter((name) => options[name] !== undefined);
+): boolean {
+  const given = SOURCES.filter((name) => options[name] !== undefined);
+  const [source, another] = given.filter((name) => name !== 'policies' || !given.includes('plans'));
   if (source === undefined && !mayBeEmpty) {
-    throw invalid(CODE, 'options', 'given `limit` with `window`, `quota` or `policies`', options);
+    const expectation = 'given `limit` with `window`, `quota`, `policies` or `plans`';
+    throw invalid(CODE, 'options', expectation, options);
   }
   if (another !== undefined) {
     throw new FloodgateError(
@@ -266,63 +185,36 @@ function sourceOf<Request>(
     );
   }
   const { name, window } = options as { name?: unknown; window?: unknown };
-  if (source === 'policies' && name !== undefined) {
-    throw new FloodgateError(CODE, 'Expected no `name` beside `policies`: each has its own');
+  if ((source === 'policies' || source === 'plans') && name !== undefined) {
+    throw new FloodgateError(CODE, `Expected no \`name\` beside \`${source}\`: each has its own`);
   }
   if (source !== 'limit' && window !== undefined) {
     const where = source === undefined ? 'without `limit`' : `beside \`${source}\``;
     throw new FloodgateError(CODE, `Expected no \`window\` ${where}`);
   }
-  return source;
+  checkPlanOptions(options as PlanOptions);
+  return source !== undefined;
 }
 
-function readQuota<Request>(options: HttpLimiterOptions<Request>): HttpPolicy<Request>['quota'] {
-  if (options.quota !== undefined) return readQuotaOption(options.quota, 'quota');
-  const { limit, window } = options as ShorthandOptions<Request>;
-  if (typeof limit !== 'function') return slidingWindowCounter({ limit, window });
-  const windowMs = toMilliseconds(window, 'window', 'FLOODGATE_INVALID_QUOTA');
-  // Each request has a quota of its own: none sees the limit of another.
-  const quotaOf = (answer: number): Quota =>
-    slidingWindowCounter({ limit: answer, window: windowMs });
-  return (request) => andThen(limit(request), quotaOf);
-}
+type PlanOptions = Partial<Record<'plans' | (typeof PLAN_OPTIONS)[number], unknown>>;
 
-function readQuotaOption<Request>(
-  quota: PolicyOptions<Request>['quota'],
-  option: string,
-): HttpPolicy<Request>['quota'] {
-  if (typeof quota !== 'function') return toQuota(quota, option);
-  const quotaOf = (answer: QuotaInput): Quota => toQuota(answer, option);
-  return (request) => andThen(quota(request), quotaOf);
-}
-
-/** Headers, bodies and stores tell policies apart by name, some of them without regard to case. */
-function takeName(names: Set<string>, name: string, option: string): void {
-  if (names.has(name.toLowerCase())) {
-    throw invalid(CODE, option, 'different from all others, in more than case', name);
+function checkPlanOptions(options: PlanOptions): void {
+  const { plans, plan, defaultPlan, upgradeUrl } = options;
+  if (plans === undefined) {
+    const alone = PLAN_OPTIONS.find((name) => options[name] !== undefined);
+    if (alone === undefined) return;
+    throw new FloodgateError(CODE, `Expected no \`${alone}\` without \`plans\``);
   }
-  names.add(name.toLowerCase());
-}
-
-function readName(name: unknown, option: string): string {
-  if (typeof name === 'string' && name !== '') return name;
-  throw invalid(CODE, option, 'a text that is not empty', name);
-}
-
-function checkStatus(value: unknown, option: string): void {
-  if (value === undefined) return;
-  if (Number.isInteger(value) && Number(value) >= 400 && Number(value) <= 599) return;
-  throw invalid(CODE, option, 'a whole number from 400 to 599', value);
-}
-
-function checkBoolean(value: unknown, option: string): void {
-  if (value !== undefined && typeof value !== 'boolean') {
-    throw invalid(CODE, option, 'true or false', value);
+  if (typeof plan !== 'function') {
+    throw invalid(CODE, 'plan', "a function that finds a request's plan", plan);
   }
-}
-
-function checkFunction(value: unknown, option: string): void {
-  if (value !== undefined && typeof value !== 'function') {
-    throw invalid(CODE, option, 'a function', value);
+  const names = Object.keys(Object(plans));
+  if (defaultPlan !== undefined && !names.includes(defaultPlan as string)) {
+    throw invalid(CODE, 'defaultPlan', `one of the plans (${names.join(', ')})`, defaultPlan);
+  }
+  const isUrl =
+    typeof upgradeUrl === 'string' ? upgradeUrl !== '' : typeof upgradeUrl === 'function';
+  if (upgradeUrl !== undefined && !isUrl) {
+    throw invalid(CODE, 'upgradeUrl', 'a text that is not empty, or a function', upgradeUrl);
   }
 }

@@ -1,7 +1,11 @@
+import type { ResponseEnd } from './options.ts';
+
 /** What the limiter asks about one request. An adapter answers it from its framework, and decides nothing. */
 export interface RequestView<Request> {
   /** The framework's own request, for the functions in the options. */
   readonly request: Request;
+  /** Node.js's own request, the same for all limiters that meet it. */
+  readonly raw: object;
   readonly method: string;
   /** The client's address as the framework finds it by its proxy settings; undefined on a Unix socket. */
   readonly address: string | undefined;
@@ -13,6 +17,8 @@ export interface RequestView<Request> {
   readonly isPeerTrusted: boolean;
   /** Whether the response has ended, or the client is gone. */
   readonly isClosed: boolean;
+  /** How the response ended, once it has. */
+  readonly responseEnd: ResponseEnd;
   /** A header's value, by its name in lower case. */
   header(name: string): string | undefined;
   /** What the response's header is so far, by its name in lower case. */

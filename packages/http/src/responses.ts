@@ -1,5 +1,6 @@
 import type { PolicyDecision, Quota, Verdict } from '@floodgate/core';
 import { type Steps, tightestOf, wait } from '@floodgate/core/internal';
+import { readText } from './answers.ts';
 import {
   type Body,
   bodyOf,
@@ -12,64 +13,78 @@ import {
 } from './body.ts';
 import { familiesOf, type HeaderWriter, headerWriter } from './header-families.ts';
 import { type Header, resetSeconds, retryAfterSeconds, type Shown } from './headers.ts';
-import type { AnyFunction, CommonOptions } from './options.ts';
+import type { Meeting } from './meetings.ts';
+import type { AnyFunction, CommonOptions, HeaderFamily } from './options.ts';
 import type { Denial, Pass } from './outcome.ts';
-import { type HttpPolicy, readText } from './policies.ts';
+import type { FoundPlan, HttpPolicy } from './policies.ts';
 import type { RequestView } from './request-view.ts';
 
 /** What verdicts come to on the wire: headers, status and body, as a limiter's options say. */
 export class Responses<Request> {
   readonly #options: CommonOptions<Request, AnyFunction>;
-  readonly #policies: ReadonlyMap<string, HttpPolicy<Request>>;
-  readonly #writers: readonly HeaderWriter[];
+  readonly #writers: ReadonlyMap<HeaderFamily, HeaderWriter>;
   /** What scripts of other origins are let read. */
   readonly #exposed: readonly string[];
 
-  constructor(
-    options: CommonOptions<Request, AnyFunction>,
-    policies: readonly HttpPolicy<Request>[],
-  ) {
+  constructor(options: CommonOptions<Request, AnyFunction>) {
     this.#options = options;
-    this.#policies = new Map(policies.map((policy) => [policy.name, policy]));
-    this.#writers = familiesOf(options.headers).map(headerWriter);
-    const names = this.#writers.flatMap((writer) => writer.names);
+    this.#writers = new Map(familiesOf(options.headers).map((one) => [one, headerWriter(one)]));
+    const names = [...this.#writers.values()].flatMap((writer) => writer.names);
     this.#exposed = options.exposeHeaders === true ? [...names, 'Retry-After', 'Date'] : [];
   }
 
-  pass(verdict: Verdict, quotas: readonly Quota[], view: RequestView<Request>): Pass {
-    const headers = this.#limits(this.#shownOf(verdict, quotas), this.#options.legacyPolicy);
+  /** What is said of a request that may go on. The last of the meetings is this limiter's. */
+  pass(verdict: Verdict, meetings: readonly Meeting<Request>[], view: RequestView<Request>): Pass {
+    const headers: Header[] = [];
+    const preferred = Responses.#preferred(meetings);
+    for (const family of this.#writers.keys()) {
+      Responses.#tell(headers, family, meetings, preferred);
+    }
     this.#expose(headers, view);
     return { action: 'pass', verdict, headers };
   }
 
-  *deny(verdict: Verdict, quotas: readonly Quota[], view: RequestView<Request>): Steps<Denial> {
-    const denying = verdict.decisions.filter(({ allowed, advisory }) => !allowed && !advisory);
+  /** What is said of a request that this limiter denied. The last of the meetings is its own. */
+  *deny(
+    verdict: Verdict,
+    meetings: readonly Meeting<Request>[],
+    view: RequestView<Request>,
+  ): Steps<Denial> {
+    const own = meetings.at(-1) as Meeting<Request>;
+    const denying = own.verdict.decisions.filter(({ allowed, advisory }) => !allowed && !advisory);
     // A store failed, and for nothing that its client has used.
     if (denying.every(({ degraded }) => degraded === 'deny')) {
       return this.#unavailable(verdict, view);
     }
-    const shown = this.#shownOf(verdict, quotas);
-    const retryAfter = retryAfterSeconds(verdict.retryAfterMs);
-    const headers = this.#limits(shown, undefined);
+    const retryAfter = retryAfterSeconds(own.verdict.retryAfterMs);
+    const headers: Header[] = [];
+    // Those of earlier limiters change as well: what they took was given back.
+    const families = new Set(meetings.flatMap(({ responses }) => [...responses.#writers.keys()]));
+    for (const family of families) Responses.#tell(headers, family, meetings, undefined);
     if (retryAfter !== undefined) headers.push(['Retry-After', String(retryAfter)]);
     headers.push(NO_STORE);
     this.#expose(headers, view);
 
     // What is hidden is the reason told only where it is the only one.
-    const told = denying.filter((decision) => this.#isShown(decision));
+    const policyOf = ({ policy }: PolicyDecision): HttpPolicy<Request> =>
+      own.policies.find(({ name }) => name === policy) as HttpPolicy<Request>;
+    const told = denying.filter((decision) => isShown(decision, policyOf(decision)));
     const reason = tightestOf(told.length > 0 ? told : denying) as PolicyDecision;
+    const shown: Shown[] = [];
+    for (const meeting of meetings) addShown(shown, meeting);
     const { handler, statusCode = 429 } = this.#options;
-    const status = this.#policies.get(reason.policy)?.statusCode ?? statusCode;
+    const status = policyOf(reason).statusCode ?? statusCode;
     const longest = tightestOf(denying) as PolicyDecision;
     const body =
       handler === undefined
         ? yield* this.#body(verdict, view, {
             status,
             retryAfter,
-            resetAt: resetSeconds(longest.atMs, verdict.retryAfterMs),
+            resetAt: resetSeconds(longest.atMs, own.verdict.retryAfterMs),
             policy: told.length > 0 ? reason.policy : undefined,
             violated: told.map(({ policy }) => policy),
             shown: shown.map(({ decision }) => decision),
+            plan: own.plan,
           })
         : undefined;
     return { action: 'deny', reason: 'limit', verdict, headers, status, body };
@@ -94,7 +109,12 @@ export class Responses<Request> {
   *#body(
     verdict: Verdict,
     { request }: RequestView<Request>,
-    refusal: Refusal,
+    {
+      plan,
+      ...refusal
+    }: Omit<Refusal, 'plan' | 'upgradeUrl'> & {
+      readonly plan: FoundPlan<Request> | undefined;
+    },
   ): Steps<Body | undefined> {
     const { body = 'json', message } = this.#options;
     if (typeof body === 'function') return bodyOf(yield* wait(body(verdict, request)));
@@ -102,19 +122,12 @@ export class Responses<Request> {
       message === undefined
         ? undefined
         : readText(yield* wait(message(verdict, request)), 'message');
-    return body === 'problem'
-      ? problem(refusal, text)
-      : rateLimited(refusal, text ?? defaultMessage(refusal));
-  }
-
-  /** The headers about the limits; `preferred` names the policy that those with room for one show, if it was met. */
-  #limits(shown: readonly Shown[], preferred: string | undefined): Header[] {
-    const headers: Header[] = [];
-    if (shown.length === 0 || this.#writers.length === 0) return headers;
-    const single =
-      shown.find(({ decision }) => decision.policy === preferred) ?? tightestShown(shown);
-    for (const { write } of this.#writers) write(headers, shown, single);
-    return headers;
+    if (body === 'problem') return problem(refusal, text);
+    const upgradeUrl = plan && (yield* upgradeUrlOf(plan, request));
+    return rateLimited(
+      { ...refusal, plan: plan?.name, upgradeUrl },
+      text ?? defaultMessage(refusal),
+    );
   }
 
   /** Adds to the names that scripts of other origins may read, each once. `*` is a name like any other: with credentials it is no more. */
@@ -132,20 +145,62 @@ export class Responses<Request> {
     headers.push(['Access-Control-Expose-Headers', names.join(', ')]);
   }
 
-  #shownOf({ decisions }: Verdict, quotas: readonly Quota[]): Shown[] {
+  /**
+   * Adds the headers of a family: what all limiters that tell by it have decided. `preferred` names the policy that
+   * headers with room for one show, if it was met.
+   */
+  static #tell<Request>(
+    headers: Header[],
+    family: HeaderFamily,
+    meetings: readonly Meeting<Request>[],
+    preferred: string | undefined,
+  ): void {
     const shown: Shown[] = [];
-    for (let i = 0; i < decisions.length; i += 1) {
-      const decision = decisions[i] as PolicyDecision;
-      if (this.#isShown(decision)) shown.push({ decision, quota: quotas[i] as Quota });
+    let writer: HeaderWriter | undefined;
+    for (const meeting of meetings) {
+      const known = meeting.responses.#writers.get(family);
+      if (known === undefined) continue;
+      writer = known;
+      addShown(shown, meeting);
     }
-    return shown;
+    if (writer === undefined || shown.length === 0) return;
+    const single =
+      shown.find(({ decision }) => decision.policy === preferred) ?? tightestShown(shown);
+    writer.write(headers, shown, single);
   }
 
-  /** Whether the client may see a decision: of no hidden policy, none in shadow mode, and none that nobody counted. */
-  #isShown({ policy, advisory, degraded }: PolicyDecision): boolean {
-    const isCounted = degraded === undefined || degraded === 'local';
-    return isCounted && !advisory && this.#policies.get(policy)?.hidden !== true;
+  static #preferred<Request>(meetings: readonly Meeting<Request>[]): string | undefined {
+    let preferred: string | undefined;
+    for (const { responses } of meetings) preferred = responses.#options.legacyPolicy ?? preferred;
+    return preferred;
   }
+}
+
+function addShown<Request>(shown: Shown[], { verdict, policies, quotas }: Meeting<Request>): void {
+  const { decisions } = verdict;
+  for (let i = 0; i < decisions.length; i += 1) {
+    const decision = decisions[i] as PolicyDecision;
+    if (isShown(decision, policies[i] as HttpPolicy<Request>)) {
+      shown.push({ decision, quota: quotas[i] as Quota });
+    }
+  }
+}
+
+/** Whether the client may see a decision: of no hidden policy, none in shadow mode, and none that nobody counted. */
+function isShown<Request>(
+  { advisory, degraded }: PolicyDecision,
+  { hidden }: HttpPolicy<Request>,
+): boolean {
+  return (degraded === undefined || degraded === 'local') && !advisory && !hidden;
+}
+
+function* upgradeUrlOf<Request>(
+  { name, upgradeUrl }: FoundPlan<Request>,
+  request: Request,
+): Steps<string | undefined> {
+  if (typeof upgradeUrl !== 'function') return upgradeUrl;
+  const url = yield* wait(upgradeUrl(request, name));
+  return url === undefined ? undefined : readText(url, 'upgradeUrl');
 }
 
 /** Denials are about one moment: nobody should be shown them later. */

@@ -13,7 +13,7 @@ import type { Header } from './headers.ts';
 import { HttpLimiter } from './http-limiter.ts';
 import { handleOf, type LimiterHandle } from './limiter-handle.ts';
 import { headerOf } from './node-http.ts';
-import type { HttpLimiterOptions } from './options.ts';
+import type { HttpLimiterOptions, ResponseEnd } from './options.ts';
 import type { Outcome } from './outcome.ts';
 import type { RequestView } from './request-view.ts';
 
@@ -99,6 +99,7 @@ function reporterOf(onEvent: UpgradeLimitOptions['onEvent']): Report {
 /** One upgrade, as the limiter sees it and as it is answered. */
 class Upgrade implements RequestView<IncomingMessage> {
   readonly request: UpgradeRequest;
+  readonly raw: object;
   readonly route = undefined;
   readonly trustedProxies = 'none';
   readonly isPeerTrusted = false;
@@ -107,6 +108,7 @@ class Upgrade implements RequestView<IncomingMessage> {
 
   constructor(request: IncomingMessage, socket: Duplex, report: Report) {
     this.request = request;
+    this.raw = request;
     this.#socket = socket;
     this.#report = report;
   }
@@ -121,6 +123,11 @@ class Upgrade implements RequestView<IncomingMessage> {
 
   get isClosed(): boolean {
     return this.#socket.destroyed;
+  }
+
+  /** What the listeners answer is theirs to know; an upgrade ends with its connection. */
+  get responseEnd(): ResponseEnd {
+    return { status: 101, completed: this.#socket.errored === null };
   }
 
   header(name: string): string | undefined {

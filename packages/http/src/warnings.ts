@@ -6,6 +6,9 @@ import type { KeyResolver } from './resolvers.ts';
 /** How many requests without a user are looked at again when their response has ended. */
 const MOST_SECOND_LOOKS = 100;
 
+/** After so many different ones, further unknown plans are not told: they may be made up by clients. */
+const MOST_SAID = 100;
+
 /**
  * What a limiter notices about the set-up it is used in: each is said once, by an event with code `warning`, and
  * changes no decision.
@@ -17,6 +20,7 @@ export class Warnings<Request> {
   #isProxyWarned = false;
   #secondLooksLeft = MOST_SECOND_LOOKS;
   #areUsersKnownInTime = false;
+  #isPlanFailing = false;
 
   constructor(report: (event: FloodgateEvent, request: Request) => void) {
     this.#report = report;
@@ -56,6 +60,25 @@ export class Warnings<Request> {
     const reason = messageOf(error);
     const message = `${who} is in shadow mode, and let a request be that it would have failed: ${reason}`;
     this.#once(who, { code: 'warning', message, error }, request);
+  }
+
+  /** A look-up of a plan failed, and there is a default. Once, until one succeeds again. */
+  planFailed(error: unknown, request: Request): void {
+    if (this.#isPlanFailing) return;
+    this.#isPlanFailing = true;
+    const message = `\`plan\` failed, and requests get the \`defaultPlan\`: ${messageOf(error)}`;
+    this.#report({ code: 'warning', reason: 'plan-failed', message, error }, request);
+  }
+
+  planFound(): void {
+    this.#isPlanFailing = false;
+  }
+
+  /** `plan` answered with what is no plan, and there is a default. */
+  unknownPlan(plan: string, defaultPlan: string, request: Request): void {
+    if (this.#said.size > MOST_SAID) return;
+    const message = `\`plan\` found ${plan}, which is none of \`plans\`: such requests get \`${defaultPlan}\``;
+    this.#once(message, { code: 'warning', reason: 'unknown-plan', message }, request);
   }
 
   #lookAgain(resolver: KeyResolver<Request>, view: RequestView<Request>): void {

@@ -109,7 +109,7 @@ describe('the handle', () => {
 
   test('works in a script, on the store of a server', () => {
     const store = new MemoryStore();
-    const options: Options = { ...limit, key: user, store };
+    const options: Options = { ...limit, name: 'users', key: user, store };
     const server = new HttpLimiter<TestRequest>(options);
     const script = new HttpLimiter<TestRequest>(options);
     void script.block(keys.user(42), '1h');

@@ -8,7 +8,7 @@ const policy = { name: 'a', quota: '5/1m' };
 describe('options that are wrong are refused when the limiter is made', () => {
   test.each<[string, unknown, RegExp]>([
     ['no options', undefined, /options.*object/],
-    ['no limit', {}, /`limit` with `window`, `quota` or `policies`/],
+    ['no limit', {}, /`limit` with `window`, `quota`, `policies` or `plans`/],
     ['a limit without a window', { limit: 5 }, /`window`.*undefined/],
     ['a window without a limit', { window: '1m' }, /`limit` with `window`/],
     ['limit and quota', { ...limit, quota: '5/1m' }, /only one of `limit` and `quota`/],

@@ -14,13 +14,17 @@ export interface TestRequest {
 /** The view of a request that no framework made. Its end is told by hand. */
 export class TestView implements RequestView<TestRequest> {
   readonly request: TestRequest;
+  readonly raw: object;
+  responseEnd = { status: 200, completed: true };
   isClosed = false;
   /** What the response's headers are so far, by their names in lower case. */
   readonly responseHeaders: Record<string, string> = {};
   readonly #listeners = new Set<() => void>();
 
-  constructor(request: TestRequest = {}) {
+  /** `raw` is that of another view, where several limiters meet one request. */
+  constructor(request: TestRequest = {}, raw: object = {}) {
     this.request = request;
+    this.raw = raw;
   }
 
   get method(): string {

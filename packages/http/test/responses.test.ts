@@ -335,7 +335,7 @@ describe('a limiter that extends another', () => {
       limiter.extend({ name: 'strict', quota }, { name: '', replace: false });
     extend('3/1h');
     expect(() => extend('3/1h')).not.toThrow();
-    expect(() => extend('100/1s')).toThrow(/`name`.*quotas differ.*"strict"/);
+    expect(() => extend('100/1s')).toThrow(/`name`.*other quotas.*"strict"/);
   });
 
   test('may extend one that has no limit itself', () => {

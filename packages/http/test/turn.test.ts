@@ -33,7 +33,7 @@ describe('a shaped leaky bucket', () => {
 
   test('drops a request whose client goes away, and keeps nothing of it', async () => {
     clock.advance(60_000);
-    const limiter = new HttpLimiter<TestRequest>(shaped);
+    const limiter = new HttpLimiter<TestRequest>({ ...shaped, name: 'left' });
     void limiter.decide(new TestView());
     const view = new TestView();
     const waiting = limiter.decide(view);
@@ -50,7 +50,7 @@ describe('a shaped leaky bucket', () => {
 
   test('holds nobody in shadow mode', () => {
     clock.advance(60_000);
-    const limiter = new HttpLimiter<TestRequest>({ ...shaped, mode: 'shadow' });
+    const limiter = new HttpLimiter<TestRequest>({ ...shaped, name: 'watched', mode: 'shadow' });
     expect([1, 2, 3, 4].map(() => action(limiter.decide(new TestView())))).toEqual(
       Array.from({ length: 4 }, () => 'pass'),
     );

@@ -177,9 +177,10 @@ describe('an upgrade under its limit', () => {
       [true, true, true],
     ]);
     expect(written()).toBe('');
-    expect(server.emit('upgrade', ...upgrade)).toBe(true);
+    const another = fakeUpgrade();
+    expect(server.emit('upgrade', ...another.upgrade)).toBe(true);
     expect(seen).toHaveLength(2);
-    expect(written()).toMatch(/^HTTP\S+ 429/);
+    expect(another.written()).toMatch(/^HTTP\S+ 429/);
   });
 
   test('has the verdict on its request, but where it was not limited', async () => {

@@ -43,6 +43,16 @@ export {
   type UserId,
 } from '@floodgate/http';
 
+// Plans and costs known afterwards
+export {
+  onlyFailures,
+  onlySuccesses,
+  type Plan,
+  type ResponseEnd,
+  type SettleFunction,
+  tier,
+} from '@floodgate/http';
+
 // Limits outside of a request
 export { HttpLimiter, type LimiterHandle } from '@floodgate/http';
 

@@ -10,6 +10,8 @@ import {
   type Outcome,
   onResponseClose,
   type RequestView,
+  type ResponseEnd,
+  responseEndOf,
   responseHeaderOf,
   routeName,
   toError,
@@ -73,6 +75,10 @@ class ContextView implements RequestView<Context> {
     this.request = context;
   }
 
+  get raw(): object {
+    return this.request.req;
+  }
+
   get method(): string {
     return this.request.method;
   }
@@ -103,6 +109,10 @@ class ContextView implements RequestView<Context> {
 
   get isClosed(): boolean {
     return this.request.res.closed || this.request.req.socket.destroyed;
+  }
+
+  get responseEnd(): ResponseEnd {
+    return responseEndOf(this.request.res);
   }
 
   header(name: string): string | undefined {

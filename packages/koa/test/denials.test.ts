@@ -121,7 +121,7 @@ describe.each(versions)('%s', (_, make) => {
         status: 503,
         text: 'late',
       });
-      const lenient = limited({ quota: '0/1m', handler: (_, next) => next() });
+      const lenient = limited({ name: 'lenient', quota: '0/1m', handler: (_, next) => next() });
       // The status was set, and this route leaves it so.
       expect(await supertest(lenient.callback()).get('/')).toMatchObject({
         status: 429,

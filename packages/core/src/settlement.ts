@@ -1,0 +1,78 @@
+import type { Decision } from './decision.ts';
+import { type Steps, wait } from './maybe-promise.ts';
+import type { Store, TakeOptions } from './store.ts';
+import type { TakenCharge } from './verdict.ts';
+
+/** What one charge took, and where: for settling it there, or giving it back. */
+export interface Taken {
+  readonly store: Store;
+  readonly charge: TakenCharge;
+  /** When it was taken. */
+  readonly atMs: number;
+  /** Told of a store that fails: what was taken stands then. */
+  readonly onFailed: (error: unknown) => void;
+}
+
+/**
+ * Replaces the cost that was taken by the true one: gives back the difference, or charges it. Where the policy blocks,
+ * what is settled is counted apart from what is reserved, and once that alone fills the quota, its subject is blocked.
+ */
+export function* settleCharge(
+  { store, charge, atMs, onFailed }: Taken,
+  trueCost: number,
+): Steps<void> {
+  const difference = trueCost - charge.cost;
+  try {
+    if (difference < 0) yield* wait(store.refund([{ ...charge, atMs, cost: -difference }]));
+    if (difference > 0) yield* wait(store.take([{ ...charge, cost: difference }], FORCE));
+    if (charge.blockMsOnceSettled !== undefined && trueCost > 0) {
+      yield* countSettled(store, charge, trueCost, charge.blockMsOnceSettled);
+    }
+  } catch (error) {
+    onFailed(error);
+  }
+}
+
+/** Gives all of it back. */
+export function* refundTaken({ store, charge, atMs, onFailed }: Taken): Steps<void> {
+  if (charge.cost === 0) return;
+  try {
+    yield* wait(store.refund([{ ...charge, atMs }]));
+  } catch (error) {
+    onFailed(error);
+  }
+}
+
+/** What is left, of a charge that was given back; `before` where its store cannot tell. */
+export function* askUncharged({ store, charge }: Taken, before: Decision): Steps<Decision> {
+  if (charge.cost === 0) return before;
+  try {
+    const [decision] = yield* wait(store.take([{ ...charge, cost: 0 }], PEEK));
+    return decision as Decision;
+  } catch {
+    return before;
+  }
+}
+
+/** The name under which what a policy has settled is counted. */
+export function settledPolicy(policy: string): string {
+  return `${policy} (settled)`;
+}
+
+function* countSettled(
+  store: Store,
+  charge: TakenCharge,
+  trueCost: number,
+  blockMs: number,
+): Steps<void> {
+  const counted = { ...charge, policy: settledPolicy(charge.policy), cost: trueCost };
+  const [count] = yield* wait(store.take([counted], FORCE));
+  if ((count as Decision).remaining > 0) return;
+  // Further ones do not prolong a block.
+  const [now] = yield* wait(store.take([{ ...charge, cost: 0 }], PEEK));
+  if ((now as Decision).blocked) return;
+  yield* wait(store.block([{ policy: charge.policy, key: charge.key }], blockMs));
+}
+
+const FORCE: TakeOptions = { mode: 'force' };
+const PEEK: TakeOptions = { mode: 'peek' };

@@ -1,0 +1,54 @@
+import type { Quota, Verdict } from '@floodgate/core';
+import { combineVerdicts, giveBack, type Steps, wait } from '@floodgate/core/internal';
+import type { FoundPlan, HttpPolicy } from './policies.ts';
+import type { Responses } from './responses.ts';
+
+/** What one limiter decided about one request. */
+export interface Meeting<Request> {
+  readonly verdict: Verdict;
+  /** The policy and the quota of each decision. */
+  readonly policies: readonly HttpPolicy<Request>[];
+  readonly quotas: readonly Quota[];
+  readonly plan: FoundPlan<Request> | undefined;
+  /** How the limiter tells. */
+  readonly responses: Responses<Request>;
+}
+
+/** All the limiters that met a request, in order. */
+const meetings = new WeakMap<object, readonly Meeting<never>[]>();
+
+/** What was decided about a request before, by whatever limiter. */
+export function meetingsOf<Request>(raw: object): readonly Meeting<Request>[] {
+  return (meetings.get(raw) as readonly Meeting<Request>[] | undefined) ?? NONE;
+}
+
+const NONE: readonly never[] = [];
+
+/**
+ * Keeps what a limiter decided, beside what others did `before`. What those took is given back where this one denies:
+ * the request is not served, so nothing is charged for it.
+ */
+export function* keepMeeting<Request>(
+  raw: object,
+  meeting: Meeting<Request>,
+  before: readonly Meeting<Request>[],
+): Steps<readonly Meeting<Request>[]> {
+  const all: Meeting<Request>[] = [];
+  for (const one of before) {
+    all.push(
+      meeting.verdict.allowed || !one.verdict.allowed
+        ? one
+        : { ...one, verdict: yield* wait(giveBack(one.verdict)) },
+    );
+  }
+  all.push(meeting);
+  meetings.set(raw, all as readonly Meeting<unknown>[] as readonly Meeting<never>[]);
+  return all;
+}
+
+/** What all limiters together answer. */
+export function verdictOf<Request>(all: readonly Meeting<Request>[]): Verdict {
+  const [only] = all;
+  if (only !== undefined && all.length === 1) return only.verdict;
+  return combineVerdicts(all.map(({ verdict }) => verdict));
+}

@@ -1,0 +1,160 @@
+import { FloodgateError, type Quota, slidingWindowCounter, tokenBucket } from '@floodgate/core';
+import {
+  type Awaitable,
+  checkOptions,
+  invalid,
+  isPromise,
+  type Steps,
+} from '@floodgate/core/internal';
+import type { Plan, PlansOptions } from './options.ts';
+import type { Warnings } from './warnings.ts';
+
+/** The usual three numbers of a plan. */
+export interface TierOptions {
+  readonly requestsPerMinute: number;
+  readonly requestsPerDay: number;
+  /** The most requests at once. */
+  readonly burstSize: number;
+}
+
+/**
+ * The quotas of a plan in the usual three numbers: `perMinute` and `perDay`, sliding window counters, and `burst`, a
+ * token bucket that holds `burstSize` and is refilled at the minute's rate.
+ *
+ * @example
+ * const plans = { free: tier({ requestsPerMinute: 60, requestsPerDay: 1000, burstSize: 10 }) };
+ *
+ * @throws FloodgateError `FLOODGATE_INVALID_OPTION` unless each is a whole number, 1 or more
+ */
+export function tier(options: TierOptions): {
+  readonly perMinute: Quota;
+  readonly perDay: Quota;
+  readonly burst: Quota;
+} {
+  const names = ['requestsPerMinute', 'requestsPerDay', 'burstSize'] as const;
+  checkOptions(CODE, 'tier options', options, names);
+  for (const name of names) {
+    if (!Number.isSafeInteger(options[name]) || options[name] < 1) {
+      throw invalid(CODE, name, 'a whole number, 1 or more', options[name]);
+    }
+  }
+  const { requestsPerMinute, requestsPerDay, burstSize } = options;
+  return {
+    perMinute: slidingWindowCounter({ limit: requestsPerMinute, window: '1m' }),
+    perDay: slidingWindowCounter({ limit: requestsPerDay, window: '1d' }),
+    burst: tokenBucket({ capacity: burstSize, refillRate: requestsPerMinute, per: '1m' }),
+  };
+}
+
+/** One policy's quota in each of the plans that have it. */
+export class QuotaByPlan<Request> {
+  readonly plans: Plans<Request>;
+  readonly quotas: ReadonlyMap<string, Quota>;
+
+  constructor(plans: Plans<Request>, quotas: ReadonlyMap<string, Quota>) {
+    this.plans = plans;
+    this.quotas = quotas;
+  }
+}
+
+/** The plans of a limiter, and whose is which. */
+export class Plans<Request> {
+  readonly names: readonly string[];
+  readonly upgradeUrl: PlansOptions<Request>['upgradeUrl'];
+  readonly #plan: (request: Request) => Awaitable<unknown>;
+  readonly #defaultPlan: string | undefined;
+  /** The look-ups that are under way, by key. */
+  readonly #pending = new Map<string, PromiseLike<unknown>>();
+
+  constructor({ plans, plan, defaultPlan, upgradeUrl }: PlansOptions<Request>) {
+    this.names = Object.keys(plans);
+    this.upgradeUrl = upgradeUrl;
+    this.#plan = plan;
+    this.#defaultPlan = defaultPlan;
+  }
+
+  /**
+   * The plan of a key, as its request says.
+   *
+   * @throws FloodgateError `FLOODGATE_UNKNOWN_PLAN` where there is no default for a request without one; whatever the
+   *   look-up throws
+   */
+  *find(key: string, request: Request, warnings: Warnings<Request>): Steps<string> {
+    let answer: unknown;
+    try {
+      answer = this.#pending.get(key) ?? this.#lookUp(key, request);
+      if (isPromise(answer)) answer = yield answer;
+    } catch (error) {
+      if (this.#defaultPlan === undefined) throw error;
+      warnings.planFailed(error, request);
+      return this.#defaultPlan;
+    }
+    warnings.planFound();
+    if (this.names.includes(answer as string)) return answer as string;
+    const isMissing = answer === undefined || answer === null;
+    if (this.#defaultPlan === undefined) {
+      const got = isMissing ? 'found none' : `got ${describe(answer)}`;
+      const known = this.names.map((name) => `\`${name}\``).join(', ');
+      throw new FloodgateError(
+        'FLOODGATE_UNKNOWN_PLAN',
+        `Expected \`plan\` to find one of ${known} for a request, ${got}: give it a \`defaultPlan\``,
+      );
+    }
+    if (!isMissing) warnings.unknownPlan(describe(answer), this.#defaultPlan, request);
+    return this.#defaultPlan;
+  }
+
+  #lookUp(key: string, request: Request): Awaitable<unknown> {
+    const answer = this.#plan(request);
+    if (!isPromise(answer)) return answer;
+    this.#pending.set(key, answer);
+    const done = (): unknown => this.#pending.delete(key);
+    answer.then(done, done);
+    return answer;
+  }
+}
+
+const CODE = 'FLOODGATE_INVALID_OPTION';
+
+function describe(answer: unknown): string {
+  return typeof answer === 'string' ? `\`${answer.slice(0, 50)}\`` : typeof answer;
+}
+
+/**
+ * The names of all policies that plans have, each with its quota in every plan that has it.
+ *
+ * @throws FloodgateError `FLOODGATE_INVALID_OPTION` unless the plans are what they should be; what `read` throws
+ */
+export function readPlans(
+  plans: Readonly<Record<string, Plan>>,
+  read: (quota: Plan[string], option: string) => Quota,
+): Map<string, Map<string, Quota>> {
+  if (!isRecord(plans) || Object.keys(plans).length === 0) {
+    const expectation = 'an object of at least one plan, such as { free: { perMinute: quota } }';
+    throw invalid(CODE, 'plans', expectation, plans);
+  }
+  const policies = new Map<string, Map<string, Quota>>();
+  for (const [planName, plan] of Object.entries(plans)) {
+    const at = `plans.${planName}`;
+    if (planName === '') throw invalid(CODE, 'plans', 'plans with a name', planName);
+    if (!isRecord(plan)) {
+      throw invalid(
+        CODE,
+        at,
+        'an object of quotas by their names, such as { perMinute: quota }',
+        plan,
+      );
+    }
+    for (const [name, quota] of Object.entries(plan)) {
+      if (name === '') throw invalid(CODE, at, 'quotas with a name', name);
+      const quotas = policies.get(name) ?? new Map<string, Quota>();
+      quotas.set(planName, read(quota, `${at}.${name}`));
+      policies.set(name, quotas);
+    }
+  }
+  return policies;
+}
+
+function isRecord(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
