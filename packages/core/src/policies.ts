@@ -23,8 +23,8 @@ export class Policies {
   readonly #unblocking: WeakMap<Quota, Quota> = new WeakMap();
 
   constructor(policies: readonly Policy[], backendOf: (store: Store | undefined) => Backend) {
-    this.#all = policies.map(({ name, quota, settles = false, store }) => {
-      const read = toQuota(quota);
+    this.#all = policies.map(({ name, quota, settles = false, store }, i) => {
+      const read = toQuota(quota, `policies[${i}].quota`);
       return {
         name,
         settles,

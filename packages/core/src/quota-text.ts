@@ -116,11 +116,21 @@ export function formatQuota(input: QuotaInput): string {
  * A quota from whatever may stand for one. Plain data that did not come from a quota's function (from a file of
  * configuration, say) is checked as if it had.
  *
+ * @param option where it stands, for the error that says what is wrong with it
  * @throws FloodgateError `FLOODGATE_INVALID_QUOTA`
  */
 export function toQuota(input: unknown, option = 'quota'): Quota {
+  try {
+    return quotaOf(input);
+  } catch (error) {
+    if (!(error instanceof FloodgateError) || option === 'quota') throw error;
+    throw new FloodgateError(CODE, `${error.message}, in \`${option}\``);
+  }
+}
+
+function quotaOf(input: unknown): Quota {
   if (typeof input === 'string') return parseQuota(input);
-  if (typeof input !== 'object' || input === null) throw invalid(CODE, option, EXPECTATION, input);
+  if (typeof input !== 'object' || input === null) throw invalid(CODE, 'quota', EXPECTATION, input);
   if (!('algorithm' in input)) return slidingWindowCounter(input as WindowOptions);
   const { algorithm, windowMs, intervalMs, blockMs, ...numbers } = input as Record<string, unknown>;
   const options = {

@@ -18,23 +18,18 @@ import {
   wait,
 } from '@floodgate/core/internal';
 import { readBoolean } from './answers.ts';
+import { chargesOf, type RequestCharges } from './charges.ts';
 import { claimNames } from './claimed-names.ts';
 import type { LimiterHandle, PeekOptions } from './limiter-handle.ts';
-import { keepMeeting, type Meeting, meetingsOf, verdictOf } from './meetings.ts';
+import { keepMeeting, meetingsOf, verdictOf } from './meetings.ts';
 import { Operator } from './operator.ts';
 import type { AnyFunction, BaseOptions, CommonOptions, HttpLimiterOptions } from './options.ts';
 import type { Outcome } from './outcome.ts';
-import {
-  chargesOf,
-  type HttpPolicy,
-  type RequestCharges,
-  rateLimiterOf,
-  toCorePolicies,
-} from './policies.ts';
+import { type HttpPolicy, rateLimiterOf, toCorePolicies } from './policies.ts';
 import { checkTogether, readOptions } from './read-options.ts';
 import { DEFAULT_PARTS, type Parts } from './read-policies.ts';
 import { isPreflight, type RequestView } from './request-view.ts';
-import { Responses } from './responses.ts';
+import { type Meeting, Responses } from './responses.ts';
 import { settleAtEnd } from './settle.ts';
 import { waitForTurn } from './turn.ts';
 import { Warnings } from './warnings.ts';
@@ -168,9 +163,7 @@ export class HttpLimiter<Request = unknown, Handler extends AnyFunction = AnyFun
         return undefined;
       }
       const before = meetingsOf<Request>(view.raw);
-      const policies = notMetIn(before, this.#policies);
-      if (policies.length === 0) return undefined;
-      const charges = yield* chargesOf(view, policies, this.#warnings);
+      const charges = yield* chargesOf(view, this.#policies, before, this.#warnings);
       return charges.charges.length === 0 ? undefined : yield* this.#meet(charges, before, view);
     } catch (error) {
       // A closed connection has no address any more: nobody is there to be told.
@@ -256,13 +249,4 @@ function isNoKey(error: unknown): boolean {
 function given<Options extends object>(options: Options): Partial<Options> {
   const entries = Object.entries(options).filter(([, value]) => value !== undefined);
   return Object.fromEntries(entries) as Partial<Options>;
-}
-
-/** Those of the policies that no limiter has charged this request yet. */
-function notMetIn<Request>(
-  before: readonly Meeting<Request>[],
-  policies: readonly HttpPolicy<Request>[],
-): readonly HttpPolicy<Request>[] {
-  if (before.length === 0) return policies;
-  return policies.filter((policy) => !before.some((one) => one.policies.includes(policy)));
 }

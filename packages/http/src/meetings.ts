@@ -1,18 +1,7 @@
-import type { Quota, Verdict } from '@floodgate/core';
+import type { Verdict } from '@floodgate/core';
 import { combineVerdicts, giveBack, type Steps, wait } from '@floodgate/core/internal';
-import type { FoundPlan, HttpPolicy } from './policies.ts';
-import type { Responses } from './responses.ts';
-
-/** What one limiter decided about one request. */
-export interface Meeting<Request> {
-  readonly verdict: Verdict;
-  /** The policy and the quota of each decision. */
-  readonly policies: readonly HttpPolicy<Request>[];
-  readonly quotas: readonly Quota[];
-  readonly plan: FoundPlan<Request> | undefined;
-  /** How the limiter tells. */
-  readonly responses: Responses<Request>;
-}
+import type { HttpPolicy } from './policies.ts';
+import type { Meeting } from './responses.ts';
 
 /** All the limiters that met a request, in order. */
 const meetings = new WeakMap<object, readonly Meeting<never>[]>();
@@ -23,6 +12,29 @@ export function meetingsOf<Request>(raw: object): readonly Meeting<Request>[] {
 }
 
 const NONE: readonly never[] = [];
+
+/** Whether a request was asked for a policy's units before, whoever's they are to be. */
+export function isMet<Request>(
+  before: readonly Meeting<Request>[],
+  policy: HttpPolicy<Request>,
+): boolean {
+  return before.some(({ policies }) => policies.includes(policy));
+}
+
+/** Whether a request was asked for the units of a subject before: by a policy of the same name on the same store. */
+export function isCharged<Request>(
+  before: readonly Meeting<Request>[],
+  { name, store }: HttpPolicy<Request>,
+  key: string,
+): boolean {
+  if (store === undefined) return false;
+  return before.some(({ policies, verdict }) =>
+    policies.some(
+      (policy, i) =>
+        policy.name === name && policy.store === store && verdict.decisions[i]?.key === key,
+    ),
+  );
+}
 
 /**
  * Keeps what a limiter decided, beside what others did `before`. What those took is given back where this one denies:

@@ -57,6 +57,12 @@ export class QuotaByPlan<Request> {
   }
 }
 
+/** A client's plan. */
+export interface FoundPlan<Request> {
+  readonly name: string;
+  readonly upgradeUrl: PlansOptions<Request>['upgradeUrl'];
+}
+
 /** The plans of a limiter, and whose is which. */
 export class Plans<Request> {
   readonly names: readonly string[];

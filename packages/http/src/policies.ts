@@ -1,6 +1,4 @@
 import {
-  type ChargeRequest,
-  FloodgateError,
   type Policy,
   type Quota,
   RateLimiter,
@@ -8,13 +6,10 @@ import {
   type StoreErrorRule,
   slidingWindowCounter,
 } from '@floodgate/core';
-import { type Awaitable, isPromise, type Steps, wait } from '@floodgate/core/internal';
-import { readBoolean, readMode, readUnits } from './answers.ts';
+import type { Awaitable } from '@floodgate/core/internal';
 import type { AnyFunction, CommonOptions, Mode, SettleFunction } from './options.ts';
-import { type Plans, QuotaByPlan } from './plans.ts';
-import type { RequestView } from './request-view.ts';
+import { QuotaByPlan } from './plans.ts';
 import type { KeyResolver } from './resolvers.ts';
-import type { Warnings } from './warnings.ts';
 
 /** One policy of an HTTP limiter: what its options say, checked. */
 export interface HttpPolicy<Request> {
@@ -34,52 +29,6 @@ export interface HttpPolicy<Request> {
   readonly statusCode: number | undefined;
   readonly store: Store | undefined;
   readonly onStoreError: StoreErrorRule;
-}
-
-/** What one request is charged. */
-export interface RequestCharges<Request> {
-  readonly charges: ChargeRequest[];
-  /** The policy of each charge. */
-  readonly policies: HttpPolicy<Request>[];
-  /** The quota of each charge, which names it itself only if it is not always its policy's. */
-  readonly quotas: Quota[];
-  /** The client's plan, where a policy that is more than advisory is of one. */
-  plan: FoundPlan<Request> | undefined;
-}
-
-export interface FoundPlan<Request> {
-  readonly name: string;
-  readonly upgradeUrl: Plans<Request>['upgradeUrl'];
-}
-
-/**
- * What the policies that apply to a request charge it; those in shadow mode, advisorily. What several of them ask
- * alike is asked once.
- *
- * @throws FloodgateError `FLOODGATE_NO_KEY`; `FLOODGATE_UNKNOWN_PLAN`; `FLOODGATE_INVALID_OPTION` that names the option
- *   whose function gave a wrong answer; whatever such a function throws
- */
-export function* chargesOf<Request>(
-  view: RequestView<Request>,
-  policies: readonly HttpPolicy<Request>[],
-  warnings: Warnings<Request>,
-): Steps<RequestCharges<Request>> {
-  const all: RequestCharges<Request> = { charges: [], policies: [], quotas: [], plan: undefined };
-  const asked: Asked = policies.length > 1 ? new Map() : undefined;
-  for (const policy of policies) {
-    const mode =
-      typeof policy.mode === 'string'
-        ? policy.mode
-        : readMode(yield* askOnce(policy.mode, view.request, asked));
-    if (mode === 'off') continue;
-    try {
-      yield* addCharge(all, policy, mode === 'shadow', view, asked, warnings);
-    } catch (error) {
-      if (mode !== 'shadow') throw error;
-      warnings.shadowFailed(`Policy \`${policy.name}\``, error, view.request);
-    }
-  }
-  return all;
 }
 
 /** The core limiter of these policies. */
@@ -119,92 +68,3 @@ const NO_QUOTA = slidingWindowCounter({ limit: 0, window: 1 });
 
 /** A limiter to which policies are only added has none that a request meets, and the core wants one. */
 const NOBODYS_POLICY: Policy<Store> = { name: '(none)', quota: NO_QUOTA };
-
-/** What options have answered for this request, where there are several policies that may share them. */
-type Asked = Map<unknown, unknown> | undefined;
-
-function* addCharge<Request>(
-  all: RequestCharges<Request>,
-  policy: HttpPolicy<Request>,
-  advisory: boolean,
-  view: RequestView<Request>,
-  asked: Asked,
-  warnings: Warnings<Request>,
-): Steps<void> {
-  const { name, when, quota: stated } = policy;
-  const { request } = view;
-  if (when !== undefined && !readBoolean(yield* askOnce(when, request, asked), 'when')) return;
-  const key = yield* keyOf(policy, view, asked, warnings);
-  let quota: Quota | undefined;
-  if (stated instanceof QuotaByPlan) {
-    const plan = yield* planOf(stated.plans, key, view, asked, warnings);
-    quota = stated.quotas.get(plan);
-    if (!advisory) all.plan = { name: plan, upgradeUrl: stated.plans.upgradeUrl };
-    // The plan has no such limit.
-    if (quota === undefined) return;
-  } else {
-    quota = typeof stated === 'function' ? yield* askOnce(stated, request, asked) : stated;
-  }
-  const cost =
-    typeof policy.cost === 'number'
-      ? policy.cost
-      : readUnits(yield* askOnce(policy.cost, request, asked), 'cost');
-  all.charges.push(
-    stated === quota
-      ? { policy: name, key, cost, advisory }
-      : { policy: name, key, cost, advisory, quota },
-  );
-  all.policies.push(policy);
-  all.quotas.push(quota);
-}
-
-function* planOf<Request>(
-  plans: Plans<Request>,
-  key: string,
-  { request }: RequestView<Request>,
-  asked: Asked,
-  warnings: Warnings<Request>,
-): Steps<string> {
-  const known = asked?.get(plans);
-  if (known !== undefined) return known as string;
-  const plan = yield* plans.find(key, request, warnings);
-  asked?.set(plans, plan);
-  return plan;
-}
-
-function* keyOf<Request>(
-  { name, resolvers }: HttpPolicy<Request>,
-  view: RequestView<Request>,
-  asked: Asked,
-  warnings: Warnings<Request>,
-): Steps<string> {
-  const known = asked?.get(resolvers);
-  if (known !== undefined) return known as string;
-  for (const resolver of resolvers) {
-    let key: unknown = resolver.find(view);
-    if (isPromise(key)) key = yield key;
-    if (resolver.readsAddress) warnings.checkAddress(view);
-    if (key !== undefined) {
-      if (resolver.readsUser) warnings.userFound();
-      asked?.set(resolvers, key);
-      return key as string;
-    }
-    if (resolver.readsUser) warnings.checkUserLater(resolver, view);
-  }
-  throw new FloodgateError(
-    'FLOODGATE_NO_KEY',
-    `Expected a key for policy \`${name}\`, but its resolvers found none in this request: add a further one to ` +
-      '`key`, such as `byIp()`, or say by `when` which requests the policy is for',
-  );
-}
-
-function* askOnce<Request, T>(
-  ask: (request: Request) => Awaitable<T>,
-  request: Request,
-  asked: Asked,
-): Steps<T> {
-  if (asked?.has(ask) === true) return asked.get(ask) as T;
-  const answer = yield* wait(ask(request));
-  asked?.set(ask, answer);
-  return answer;
-}

@@ -13,11 +13,22 @@ import {
 } from './body.ts';
 import { familiesOf, type HeaderWriter, headerWriter } from './header-families.ts';
 import { type Header, resetSeconds, retryAfterSeconds, type Shown } from './headers.ts';
-import type { Meeting } from './meetings.ts';
 import type { AnyFunction, CommonOptions, HeaderFamily } from './options.ts';
 import type { Denial, Pass } from './outcome.ts';
-import type { FoundPlan, HttpPolicy } from './policies.ts';
+import type { FoundPlan } from './plans.ts';
+import type { HttpPolicy } from './policies.ts';
 import type { RequestView } from './request-view.ts';
+
+/** What one limiter decided about one request. */
+export interface Meeting<Request> {
+  readonly verdict: Verdict;
+  /** The policy and the quota of each decision. */
+  readonly policies: readonly HttpPolicy<Request>[];
+  readonly quotas: readonly Quota[];
+  readonly plan: FoundPlan<Request> | undefined;
+  /** How the limiter tells. */
+  readonly responses: Responses<Request>;
+}
 
 /** What verdicts come to on the wire: headers, status and body, as a limiter's options say. */
 export class Responses<Request> {
