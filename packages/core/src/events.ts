@@ -13,7 +13,7 @@ export interface FloodgateEvent {
    */
   readonly code: 'degraded' | 'recovered' | 'keys-dropped' | 'settle-failed' | 'warning';
   /**
-   * Which `warning`, for a program to tell them apart; there may be others.
+   * Which `warning`, for a program to tell them apart; there are others, which `docs/errors.md` lists.
    *
    * - `hook-threw`: `onVerdict` threw, or rejected.
    * - `memory-store-in-cluster`: this process is one of several workers, and each would count in a memory store of its

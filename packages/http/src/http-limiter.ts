@@ -212,7 +212,7 @@ export class HttpLimiter<Request = unknown, Handler extends AnyFunction = AnyFun
       () => onVerdict(verdict, request),
       (error) => {
         const message = `onVerdict threw: ${messageOf(error)}`;
-        this.#report({ code: 'warning', message, error }, request);
+        this.#report({ code: 'warning', reason: 'hook-threw', message, error }, request);
       },
     );
   }

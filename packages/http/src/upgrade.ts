@@ -92,7 +92,7 @@ function reporterOf(onEvent: UpgradeLimitOptions['onEvent']): Report {
     told.add(kind);
     const message = `An upgrade was answered with 500: ${messageOf(error)}`;
     const hook = onEvent && ((event: FloodgateEvent) => onEvent(event, request));
-    reportEvent(hook, { code: 'warning', message, error });
+    reportEvent(hook, { code: 'warning', reason: 'upgrade-failed', message, error });
   };
 }
 

@@ -30,14 +30,14 @@ export class Warnings<Request> {
   checkAddress(view: RequestView<Request>): void {
     if (view.address === undefined) {
       // A closed connection has none any more.
-      if (!view.isClosed) this.#warn(NO_ADDRESS, view.request);
+      if (!view.isClosed) this.#warn('no-address', NO_ADDRESS, view.request);
     } else if (!this.#isProxyWarned) {
       // The setting is read once: it is not one that changes under way.
       this.#trustedProxies ??= view.trustedProxies;
       const warning = proxyWarning(this.#trustedProxies, view);
       if (warning === undefined) return;
       this.#isProxyWarned = true;
-      this.#warn(warning, view.request);
+      this.#warn(warning.reason, warning.message, view.request);
     }
   }
 
@@ -59,7 +59,7 @@ export class Warnings<Request> {
   shadowFailed(who: string, error: unknown, request: Request): void {
     const reason = messageOf(error);
     const message = `${who} is in shadow mode, and let a request be that it would have failed: ${reason}`;
-    this.#once(who, { code: 'warning', message, error }, request);
+    this.#once(who, { code: 'warning', reason: 'shadow-failed', message, error }, request);
   }
 
   /** A look-up of a plan failed, and there is a default. Once, until one succeeds again. */
@@ -83,7 +83,7 @@ export class Warnings<Request> {
 
   #lookAgain(resolver: KeyResolver<Request>, view: RequestView<Request>): void {
     const say = (key: string | undefined): void => {
-      if (key !== undefined) this.#warn(LATE_USER, view.request);
+      if (key !== undefined) this.#warn('late-user', LATE_USER, view.request);
     };
     // The function is asked out of turn here, and what it throws is not the request's error.
     try {
@@ -93,8 +93,8 @@ export class Warnings<Request> {
     } catch {}
   }
 
-  #warn(message: string, request: Request): void {
-    this.#once(message, { code: 'warning', message }, request);
+  #warn(reason: string, message: string, request: Request): void {
+    this.#once(message, { code: 'warning', reason, message }, request);
   }
 
   #once(id: string, event: FloodgateEvent, request: Request): void {
@@ -112,23 +112,32 @@ const NO_ADDRESS =
   'A request has no client address, as on a Unix socket: let the framework trust the proxy in front of it, or give ' +
   'another `key`, such as `byIp({ from })`.';
 
-const UNTRUSTED_PROXY =
-  'A request has a forwarded address, but the framework trusts no proxy: behind one, all clients share its address. ' +
-  'Set `trust proxy` (Express), `trustProxy` (Fastify, not a number) or `proxy` (Koa) to the proxies that are yours, ' +
-  'or name the address by `byIp({ from })`.';
+const UNTRUSTED_PROXY = {
+  reason: 'untrusted-proxy',
+  message:
+    'A request has a forwarded address, but the framework trusts no proxy: behind one, all clients share its address. ' +
+    'Set `trust proxy` (Express), `trustProxy` (Fastify, not a number) or `proxy` (Koa) to the proxies that are yours, ' +
+    'or name the address by `byIp({ from })`.',
+};
 
-const EVERY_PROXY_TRUSTED =
-  'The framework believes every forwarded address, so clients can choose their own: set `trust proxy` (Express), ' +
-  '`trustProxy` (Fastify) or `maxIpsCount` (Koa) to the proxies that are yours, or to their number.';
+const EVERY_PROXY_TRUSTED = {
+  reason: 'every-proxy-trusted',
+  message:
+    'The framework believes every forwarded address, so clients can choose their own: set `trust proxy` (Express), ' +
+    '`trustProxy` (Fastify) or `maxIpsCount` (Koa) to the proxies that are yours, or to their number.',
+};
 
-const PROXY_WITHOUT_ADDRESS =
-  'A request came from a trusted proxy without X-Forwarded-For and counts for the proxy itself: let the proxy set ' +
-  'that header. Health checks of the proxy can be left out by `skip`.';
+const PROXY_WITHOUT_ADDRESS = {
+  reason: 'proxy-without-address',
+  message:
+    'A request came from a trusted proxy without X-Forwarded-For and counts for the proxy itself: let the proxy set ' +
+    'that header. Health checks of the proxy can be left out by `skip`.',
+};
 
 function proxyWarning<Request>(
   trustedProxies: 'none' | 'some' | 'all',
   view: RequestView<Request>,
-): string | undefined {
+): { readonly reason: string; readonly message: string } | undefined {
   if (trustedProxies === 'all') return EVERY_PROXY_TRUSTED;
   const isForwarded = view.header('x-forwarded-for') !== undefined;
   if (trustedProxies === 'none') {

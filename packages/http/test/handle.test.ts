@@ -145,7 +145,12 @@ describe('a hook', () => {
     await inTurn(undefined)();
     expect(events).toEqual(
       Array.from({ length: 2 }, () => [
-        { code: 'warning', message: expect.stringContaining('onVerdict'), error: failure },
+        {
+          code: 'warning',
+          reason: 'hook-threw',
+          message: expect.stringContaining('onVerdict'),
+          error: failure,
+        },
         view.request,
       ]),
     );

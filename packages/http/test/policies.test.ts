@@ -95,6 +95,7 @@ describe('a policy', () => {
     expect(events).toEqual([
       {
         code: 'warning',
+        reason: 'shadow-failed',
         message: expect.stringMatching(/^Policy `default` is in shadow mode.*key/),
         error: expect.objectContaining({ code: 'FLOODGATE_NO_KEY' }),
       },

@@ -370,7 +370,9 @@ describe('an upgrade that cannot be decided', () => {
       await until(() => sockets[0]?.closed === true);
     });
     const message = expect.stringMatching(/^An upgrade was answered with 500: /);
-    expect(events).toEqual([[{ code: 'warning', message, error }, expect.any(IncomingMessage)]]);
+    expect(events).toEqual([
+      [{ code: 'warning', reason: 'upgrade-failed', message, error }, expect.any(IncomingMessage)],
+    ]);
   });
 
   test('is told of once, however often a client causes it', async () => {
@@ -531,7 +533,11 @@ describe('a server', () => {
       }
     });
     expect(events).toEqual([
-      { code: 'warning', message: expect.stringContaining('trusts no proxy') },
+      {
+        code: 'warning',
+        reason: 'untrusted-proxy',
+        message: expect.stringContaining('trusts no proxy'),
+      },
     ]);
   });
 });

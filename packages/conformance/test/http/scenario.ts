@@ -71,6 +71,10 @@ type Path =
   | '/forbidden'
   /** Streams two server-sent events. */
   | '/stream'
+  /** A stream that fails after its first piece, `half`. */
+  | '/broken'
+  /** Never answers. */
+  | '/hang'
   /** Answers with Node.js's own response, past the framework. */
   | '/raw'
   /** Answers 304. */

@@ -5,9 +5,12 @@ import { denials } from './scenarios/denials.ts';
 import { headersOfDrafts } from './scenarios/drafts.ts';
 import { keysAndModes } from './scenarios/keys-and-modes.ts';
 import { headersOfLegacy } from './scenarios/legacy.ts';
+import { plans } from './scenarios/plans.ts';
 import { severalPolicies } from './scenarios/policies.ts';
 import { responses } from './scenarios/responses.ts';
 import { routes } from './scenarios/routes.ts';
+import { settling } from './scenarios/settling.ts';
+import { severalLimiters } from './scenarios/several-limiters.ts';
 import { storeFailures } from './scenarios/store-failures.ts';
 
 /**
@@ -17,6 +20,9 @@ import { storeFailures } from './scenarios/store-failures.ts';
 export const scenarios: readonly Scenario[] = [
   ...headersOfLegacy,
   ...severalPolicies,
+  ...severalLimiters,
+  ...plans,
+  ...settling,
   ...headersOfDrafts,
   ...crossOrigin,
   ...denials,

@@ -1,9 +1,10 @@
 import type { RequestListener } from 'node:http';
+import { pipeline } from 'node:stream';
 import { type DenialHandler, rateLimit } from '@floodgate/express';
 import type express from 'express';
 import type { RequestHandler } from 'express';
 import type { Place, Trust } from '../scenario.ts';
-import { answerRaw, boom, EVENTS, forbidden, type SetUp } from './set-up.ts';
+import { answerRaw, boom, brokenStream, EVENTS, forbidden, type SetUp } from './set-up.ts';
 
 const TRUST_PROXY: Readonly<Record<Trust, unknown>> = {
   none: false,
@@ -45,6 +46,10 @@ export function expressApp(make: typeof express, setUp: SetUp): RequestListener 
     for (const event of EVENTS) response.write(event);
     response.end();
   });
+  app.get('/broken', ...limits('/broken'), (_, response) => {
+    pipeline(brokenStream(), response, () => {});
+  });
+  app.get('/hang', ...limits('/hang'), () => {});
   app.get('/raw', ...limits('/raw'), answerRaw);
   app.get(
     '/not-modified',

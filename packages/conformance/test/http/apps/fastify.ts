@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { type DenialHandler, rateLimit } from '@floodgate/fastify';
 import type { FastifyRequest, FastifyServerOptions, fastify } from 'fastify';
 import type { Place, Trust } from '../scenario.ts';
-import { answerRaw, boom, EVENTS, forbidden, type SetUp } from './set-up.ts';
+import { answerRaw, boom, brokenStream, EVENTS, forbidden, type SetUp } from './set-up.ts';
 
 const TRUST_PROXY: Readonly<Record<Trust, NonNullable<FastifyServerOptions['trustProxy']>>> = {
   none: false,
@@ -57,6 +57,8 @@ export async function fastifyApp(make: typeof fastify, setUp: SetUp): Promise<Re
   app.get('/stream', limits('/stream'), async (_, reply) => {
     return reply.type('text/event-stream').send(Readable.from(EVENTS));
   });
+  app.get('/broken', limits('/broken'), (_, reply) => reply.send(brokenStream()));
+  app.get('/hang', limits('/hang'), () => new Promise(() => {}));
   app.get('/raw', limits('/raw'), (request, reply) => {
     reply.hijack();
     answerRaw(request.raw, reply.raw);

@@ -5,7 +5,7 @@ import Router from '@koa/router';
 import type Koa from 'koa';
 import type { Middleware } from 'koa';
 import type { Place, Trust } from '../scenario.ts';
-import { answerRaw, boom, EVENTS, forbidden, type SetUp } from './set-up.ts';
+import { answerRaw, boom, brokenStream, EVENTS, forbidden, type SetUp } from './set-up.ts';
 
 /** Koa counts hops, and has no ranges. */
 const PROXY: Readonly<Record<Trust, { proxy: boolean; maxIpsCount?: number }>> = {
@@ -59,6 +59,10 @@ export function koaApp(make: typeof Koa, setUp: SetUp): RequestListener {
     context.type = 'text/event-stream';
     context.body = Readable.from(EVENTS);
   });
+  router.get('/broken', ...limits('/broken'), (context) => {
+    context.body = brokenStream();
+  });
+  router.get('/hang', ...limits('/hang'), () => new Promise(() => {}));
   router.get('/raw', ...limits('/raw'), (context) => {
     context.respond = false;
     answerRaw(context.req, context.res);

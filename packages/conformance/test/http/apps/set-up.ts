@@ -1,4 +1,5 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
 import type { Limiter, Options, Trust } from '../scenario.ts';
 
 /** What an app is made of. Every family makes the same one, in its own way. */
@@ -14,6 +15,18 @@ export type MakeApp = (setUp: SetUp) => RequestListener | Promise<RequestListene
 
 /** What `/stream` sends. */
 export const EVENTS: readonly string[] = ['data: 1\n\n', 'data: 2\n\n'];
+
+/** What `/broken` sends: a piece, and then it fails. */
+export function brokenStream(): Readable {
+  return Readable.from(
+    (async function* pieces() {
+      yield 'half';
+      // Not before the piece is on its way.
+      await new Promise(setImmediate);
+      throw new Error('The stream broke');
+    })(),
+  );
+}
 
 export function boom(): never {
   throw new Error('The handler failed');
