@@ -1,12 +1,12 @@
 import { type Clock, systemClock } from './clock.ts';
 import type { Decision } from './decision.ts';
+import { type Degraded, type StoreErrorRule, strictest } from './degraded.ts';
 import { FloodgateError, isFloodgateError, messageOf } from './errors.ts';
 import type { FloodgateEvent } from './events.ts';
 import { isPromise, type MaybePromise } from './maybe-promise.ts';
 import { MemoryStore } from './memory-store.ts';
 import { divideQuota, limitOf, type Quota } from './quota.ts';
 import { type Charge, checkCharges, type Store, type Subject } from './store.ts';
-import { type Degraded, type StoreErrorRule, strictest } from './verdict.ts';
 
 /** What charges came to that no one store met as they were: one failed, or they live on several. */
 export interface Taken {

@@ -1,7 +1,7 @@
 import { Backend, type BackendOptions } from './backend.ts';
+import type { StoreErrorRule } from './degraded.ts';
 import type { Policy } from './rate-limiter-options.ts';
 import type { Store } from './store.ts';
-import type { StoreErrorRule } from './verdict.ts';
 
 export interface BackendsOptions extends Omit<BackendOptions, 'store' | 'ruleOf'> {
   readonly onStoreError: StoreErrorRule;

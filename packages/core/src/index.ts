@@ -33,7 +33,8 @@ export type {
 
 // What it answers
 export type { Decision } from './decision.ts';
-export type { Degraded, PolicyDecision, StoreErrorRule, Verdict } from './verdict.ts';
+export type { Degraded, StoreErrorRule } from './degraded.ts';
+export type { PolicyDecision, Verdict } from './verdict.ts';
 export type { EventHook, FloodgateEvent } from './events.ts';
 export { ERROR_CODES, type ErrorCode, FloodgateError } from './errors.ts';
 

@@ -1,10 +1,11 @@
+import type { StoreErrorRule } from './degraded.ts';
 import type { Duration } from './duration.ts';
 import { checkOptions, invalid } from './errors.ts';
 import type { EventHook } from './events.ts';
 import type { QuotaInput } from './quota-text.ts';
 import { settledPolicy } from './settlement.ts';
 import type { Store } from './store.ts';
-import type { StoreErrorRule, Verdict } from './verdict.ts';
+import type { Verdict } from './verdict.ts';
 
 /** A named quota. */
 export interface Policy<S extends Store = Store> {

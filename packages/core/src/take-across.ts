@@ -1,10 +1,11 @@
 import { type Backend, isSubstitute, type Taken } from './backend.ts';
 import type { Decision } from './decision.ts';
+import { type Degraded, type StoreErrorRule, strictest } from './degraded.ts';
 import { type Steps, wait } from './maybe-promise.ts';
 import { limitOf } from './quota.ts';
 import type { Reservations } from './reservations.ts';
 import type { Charge, Refund, Store } from './store.ts';
-import { type Degraded, isAdmitted, type StoreErrorRule, strictest } from './verdict.ts';
+import { isAdmitted } from './verdict.ts';
 
 /**
  * Meets charges that live on several stores, one store after the other: those in this process first, and the one with

@@ -1,21 +1,9 @@
 import type { Decision } from './decision.ts';
+import { type Degraded, type StoreErrorRule, strictest } from './degraded.ts';
 import { FloodgateError, invalid } from './errors.ts';
 import { isPromise, type MaybePromise, runSteps, type Steps } from './maybe-promise.ts';
 import { askUncharged, refundTaken, settleCharge, type Taken } from './settlement.ts';
 import type { Charge, Store } from './store.ts';
-
-/** What to do when a store fails: let a memory store take over, let everything pass, or deny everything. */
-export type StoreErrorRule = 'local' | 'allow' | 'deny';
-
-/** Why a verdict is not its store's own. */
-export interface Degraded {
-  /** The strictest rule that decided in a store's place. */
-  readonly rule: StoreErrorRule;
-  /** The rule that stood in for each decision; `undefined` for one that its store made. */
-  readonly rules: readonly (StoreErrorRule | undefined)[];
-  /** `FLOODGATE_STORE_FAILED`; its `cause` is what the store threw. */
-  readonly error: FloodgateError;
-}
 
 /** A decision, and the charge that it answers. */
 export interface PolicyDecision extends Decision {
@@ -278,11 +266,6 @@ function degradedOf(parts: readonly Verdict[]): Degraded | undefined {
     ({ degraded, decisions }) => degraded?.rules ?? decisions.map(() => undefined),
   );
   return { rule: strictest(rules), error, rules };
-}
-
-export function strictest(rules: readonly (StoreErrorRule | undefined)[]): StoreErrorRule {
-  if (rules.includes('deny')) return 'deny';
-  return rules.includes('local') ? 'local' : 'allow';
 }
 
 /** Whether a group is admitted: no charge of it was denied but advisory ones. */

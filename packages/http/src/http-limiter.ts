@@ -54,8 +54,6 @@ export class HttpLimiter<Request = unknown, Handler extends AnyFunction = AnyFun
   readonly #limiter: RateLimiter<Store>;
   readonly #responses: Responses<Request>;
   readonly #warnings: Warnings<Request>;
-  /** Whether no policy ever does more than watch: then nothing here may fail a request. */
-  readonly #onlyWatches: boolean;
   /** Whether a policy learns its costs when the response has ended. */
   readonly #settles: boolean;
   readonly #operator: Operator<Request>;
@@ -85,7 +83,6 @@ export class HttpLimiter<Request = unknown, Handler extends AnyFunction = AnyFun
     this.#shared = shared;
     this.#policies = all;
     this.#responses = new Responses(settled);
-    this.#onlyWatches = all.every(({ mode }) => mode === 'shadow');
     this.#settles = all.some(({ settle }) => settle !== undefined);
     if (base === undefined) {
       this.#limiter = rateLimiterOf(options, policies);
@@ -168,10 +165,19 @@ export class HttpLimiter<Request = unknown, Handler extends AnyFunction = AnyFun
     } catch (error) {
       // A closed connection has no address any more: nobody is there to be told.
       if (isNoKey(error) && view.isClosed) return GONE;
-      if (!this.#onlyWatches) throw error;
+      if (!(yield* this.#onlyWatches(view.request))) throw error;
       this.#warnings.shadowFailed('The limiter', error, view.request);
       return undefined;
     }
+  }
+
+  /** Whether no policy does more than watch a request: then nothing here may fail it. */
+  *#onlyWatches(request: Request): Steps<boolean> {
+    for (const { mode } of this.#policies) {
+      const told = typeof mode === 'string' ? mode : yield* wait(mode(request));
+      if (told !== 'shadow' && told !== 'off') return false;
+    }
+    return true;
   }
 
   *#meet(

@@ -51,7 +51,7 @@ export class Responses<Request> {
     for (const family of this.#writers.keys()) {
       Responses.#tell(headers, family, meetings, preferred);
     }
-    this.#expose(headers, view);
+    if (headers.length > 0) this.#expose(headers, view);
     return { action: 'pass', verdict, headers };
   }
 

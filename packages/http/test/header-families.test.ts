@@ -255,6 +255,11 @@ describe('exposeHeaders', () => {
     );
   });
 
+  test('is not there where nothing is told, as in shadow mode', () => {
+    const { decide } = limiterWith({ quota: '0/1m', mode: 'shadow', exposeHeaders: true });
+    expect(decide()).toMatchObject({ action: 'pass', headers: [] });
+  });
+
   test('is off unless asked for', () => {
     const { decide } = limiterWith({ quota: '5/1m' });
     expect(header(decide(), 'Access-Control-Expose-Headers')).toBeUndefined();

@@ -102,6 +102,19 @@ describe('a policy', () => {
     ]);
   });
 
+  test('in shadow mode by a function lets no error reach a request either', () => {
+    const limiter = new HttpLimiter<TestRequest>({
+      ...limit,
+      mode: ({ user }) => (user === 'enforced' ? 'enforce' : 'shadow'),
+      skip: () => {
+        throw new Error('Told to fail');
+      },
+      onEvent: () => {},
+    });
+    expect(limiter.decide(new TestView())).toBeUndefined();
+    expect(() => limiter.decide(new TestView({ user: 'enforced' }))).toThrow('Told to fail');
+  });
+
   test('in shadow mode alone lets no error reach a request', async () => {
     const fail = (): never => {
       throw new Error('Told to fail');
