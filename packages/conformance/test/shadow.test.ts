@@ -26,33 +26,37 @@ const PATHS = [
 
 const HEADERS: Options['headers'] = ['legacy', 'draft-6', 'draft-7'];
 
-const SHADOWS: readonly [string, Options][] = [
-  ['a limit that denies all', { limit: 0, window: '1m', headers: HEADERS, exposeHeaders: true }],
-  ['a bucket that would hold requests back', { quota: 'leaky-bucket 1 1/1h' }],
+/** Each made anew: what they hold is of one app. */
+const SHADOWS: readonly [string, () => Options][] = [
+  [
+    'a limit that denies all',
+    () => ({ limit: 0, window: '1m', headers: HEADERS, exposeHeaders: true }),
+  ],
+  ['a bucket that would hold requests back', () => ({ quota: 'leaky-bucket 1 1/1h' })],
   [
     'failures that would block',
-    { quota: 'fixed-window 1/1h block=1h', settle: onlyFailures(), body: 'problem' },
+    () => ({ quota: 'fixed-window 1/1h block=1h', settle: onlyFailures(), body: 'problem' }),
   ],
   [
     'plans',
-    {
+    () => ({
       plans: { free: { perMinute: '0/1m', perDay: '1/1d' } },
       plan: async () => 'free',
       upgradeUrl: '/upgrade',
-    },
+    }),
   ],
   [
     'a policy whose store fails and which would deny then',
-    { quota: '1/1m', store: failingStore(), onStoreError: 'deny', onEvent: () => {} },
+    () => ({ quota: '1/1m', store: failingStore(), onStoreError: 'deny', onEvent: () => {} }),
   ],
   [
     'a mode that is found for each request',
-    { limit: 0, window: '1m', mode: async (): Promise<Mode> => 'shadow' },
+    () => ({ limit: 0, window: '1m', mode: async (): Promise<Mode> => 'shadow' }),
   ],
 ];
 
 describe.each(frameworks)('$framework', ({ framework }) => {
-  test.each(SHADOWS)('%s', async (_, options) => {
+  test.each(SHADOWS)('%s', async (_, optionsOf) => {
     let verdicts = 0;
     const onVerdict = (): void => {
       verdicts += 1;
@@ -60,7 +64,7 @@ describe.each(frameworks)('$framework', ({ framework }) => {
     const bare = await answers(framework, []);
     const limiter = {
       on: ['app' as const],
-      options: { mode: 'shadow' as const, ...options, onVerdict },
+      options: { mode: 'shadow' as const, ...optionsOf(), onVerdict },
       handler: false,
     };
     expect(await answers(framework, [limiter])).toEqual(bare);

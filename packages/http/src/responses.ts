@@ -47,11 +47,15 @@ export class Responses<Request> {
   /** What is said of a request that may go on. The last of the meetings is this limiter's. */
   pass(verdict: Verdict, meetings: readonly Meeting<Request>[], view: RequestView<Request>): Pass {
     const headers: Header[] = [];
-    const preferred = Responses.#preferred(meetings);
-    for (const family of this.#writers.keys()) {
-      Responses.#tell(headers, family, meetings, preferred);
+    const own = shownOf([meetings.at(-1) as Meeting<Request>]);
+    // Who has nothing to tell leaves the response as it is.
+    if (own.length > 0) {
+      const preferred = Responses.#preferred(meetings);
+      for (const family of this.#writers.keys()) {
+        Responses.#tell(headers, family, meetings, preferred);
+      }
+      this.#expose(headers, view);
     }
-    if (headers.length > 0) this.#expose(headers, view);
     return { action: 'pass', verdict, headers };
   }
 
@@ -81,8 +85,6 @@ export class Responses<Request> {
       own.policies.find(({ name }) => name === policy) as HttpPolicy<Request>;
     const told = denying.filter((decision) => isShown(decision, policyOf(decision)));
     const reason = tightestOf(told.length > 0 ? told : denying) as PolicyDecision;
-    const shown: Shown[] = [];
-    for (const meeting of meetings) addShown(shown, meeting);
     const { handler, statusCode = 429 } = this.#options;
     const status = policyOf(reason).statusCode ?? statusCode;
     const longest = tightestOf(denying) as PolicyDecision;
@@ -94,7 +96,7 @@ export class Responses<Request> {
             resetAt: resetSeconds(longest.atMs, own.verdict.retryAfterMs),
             policy: told.length > 0 ? reason.policy : undefined,
             violated: told.map(({ policy }) => policy),
-            shown: shown.map(({ decision }) => decision),
+            shown: shownOf(meetings).map(({ decision }) => decision),
             plan: own.plan,
           })
         : undefined;
@@ -166,18 +168,13 @@ export class Responses<Request> {
     meetings: readonly Meeting<Request>[],
     preferred: string | undefined,
   ): void {
-    const shown: Shown[] = [];
-    let writer: HeaderWriter | undefined;
-    for (const meeting of meetings) {
-      const known = meeting.responses.#writers.get(family);
-      if (known === undefined) continue;
-      writer = known;
-      addShown(shown, meeting);
-    }
-    if (writer === undefined || shown.length === 0) return;
+    const telling = meetings.filter(({ responses }) => responses.#writers.has(family));
+    const shown = shownOf(telling);
+    if (shown.length === 0) return;
     const single =
       shown.find(({ decision }) => decision.policy === preferred) ?? tightestShown(shown);
-    writer.write(headers, shown, single);
+    const { responses } = telling.at(-1) as Meeting<Request>;
+    responses.#writers.get(family)?.write(headers, shown, single);
   }
 
   static #preferred<Request>(meetings: readonly Meeting<Request>[]): string | undefined {
@@ -187,14 +184,18 @@ export class Responses<Request> {
   }
 }
 
-function addShown<Request>(shown: Shown[], { verdict, policies, quotas }: Meeting<Request>): void {
-  const { decisions } = verdict;
-  for (let i = 0; i < decisions.length; i += 1) {
-    const decision = decisions[i] as PolicyDecision;
-    if (isShown(decision, policies[i] as HttpPolicy<Request>)) {
-      shown.push({ decision, quota: quotas[i] as Quota });
+function shownOf<Request>(meetings: readonly Meeting<Request>[]): Shown[] {
+  const shown: Shown[] = [];
+  for (const { verdict, policies, quotas } of meetings) {
+    const { decisions } = verdict;
+    for (let i = 0; i < decisions.length; i += 1) {
+      const decision = decisions[i] as PolicyDecision;
+      if (isShown(decision, policies[i] as HttpPolicy<Request>)) {
+        shown.push({ decision, quota: quotas[i] as Quota });
+      }
     }
   }
+  return shown;
 }
 
 /** Whether the client may see a decision: of no hidden policy, none in shadow mode, and none that nobody counted. */
