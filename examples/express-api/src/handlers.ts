@@ -56,8 +56,8 @@ export async function answerUpload(request: Request, response: Response): Promis
 export function answerRateLimit(store: MemoryStore): RequestHandler {
   const limiter = new HttpLimiter({ policies: allPolicies, store });
   return async ({ ip }, response) => {
-    // A connection that is closed has no address any more, and nobody there to be told.
-    if (ip === undefined) return;
+    // As on a Unix socket, whose clients are all one.
+    if (ip === undefined) throw new Error('Expected a client address');
     const whose = allPolicies.map(({ name }) => ({
       policy: name,
       key: name === ceiling.name ? keys.of('global', '') : keys.ip(ip),

@@ -1,6 +1,6 @@
 // For Floodgate's own packages, which are released together: it may change with any version.
 
-export { sleep } from './clock.ts';
+export { sleep, systemClock } from './clock.ts';
 export { toMilliseconds } from './duration.ts';
 export { checkOptions, invalid, isFloodgateError, messageOf, toError } from './errors.ts';
 export { callHook, reportEvent } from './events.ts';

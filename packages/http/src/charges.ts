@@ -1,5 +1,5 @@
-import { type ChargeRequest, FloodgateError, type Quota } from '@floodgate/core';
-import { type Awaitable, isPromise, type Steps, wait } from '@floodgate/core/internal';
+import { type ChargeRequest, type Clock, FloodgateError, type Quota } from '@floodgate/core';
+import { type Awaitable, isPromise, type Steps, systemClock, wait } from '@floodgate/core/internal';
 import { readBoolean, readMode, readUnits } from './answers.ts';
 import { isCharged, isMet } from './meetings.ts';
 import { type FoundPlan, type Plans, QuotaByPlan } from './plans.ts';
@@ -70,7 +70,14 @@ function* addCharge<Request>(
   if (before.length > 0 && isCharged(before, policy, key)) return;
   let quota: Quota | undefined;
   if (stated instanceof QuotaByPlan) {
-    const plan = yield* planOf(stated.plans, key, view, asked, warnings);
+    const plan = yield* planOf(
+      stated.plans,
+      key,
+      view,
+      policy.store?.clock ?? systemClock,
+      asked,
+      warnings,
+    );
     quota = stated.quotas.get(plan);
     if (!advisory) all.plan = { name: plan, upgradeUrl: stated.plans.upgradeUrl };
     // The plan has no such limit.
@@ -95,12 +102,13 @@ function* planOf<Request>(
   plans: Plans<Request>,
   key: string,
   { request }: RequestView<Request>,
+  clock: Clock,
   asked: Asked,
   warnings: Warnings<Request>,
 ): Steps<string> {
   const known = asked?.get(plans);
   if (known !== undefined) return known as string;
-  const plan = yield* plans.find(key, request, warnings);
+  const plan = yield* plans.find(key, request, clock, warnings);
   asked?.set(plans, plan);
   return plan;
 }

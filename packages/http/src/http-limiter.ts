@@ -188,7 +188,7 @@ export class HttpLimiter<Request = unknown, Handler extends AnyFunction = AnyFun
     let answer: unknown = this.#limiter.take(charges);
     if (isPromise(answer)) answer = yield answer;
     const own = answer as Verdict;
-    this.#tell(own, view.request);
+    this.#tell(own, view.request, plan?.name);
 
     const responses = this.#responses;
     const meeting = { verdict: own, policies, quotas, plan, responses };
@@ -211,11 +211,11 @@ export class HttpLimiter<Request = unknown, Handler extends AnyFunction = AnyFun
     return slowest && this.#policy(slowest.policy).store?.clock;
   }
 
-  #tell(verdict: Verdict, request: Request): void {
+  #tell(verdict: Verdict, request: Request, plan: string | undefined): void {
     const { onVerdict } = this.#options;
     if (onVerdict === undefined) return;
     callHook(
-      () => onVerdict(verdict, request),
+      () => onVerdict(verdict, request, plan),
       (error) => {
         const message = `onVerdict threw: ${messageOf(error)}`;
         this.#report({ code: 'warning', reason: 'hook-threw', message, error }, request);

@@ -12,6 +12,7 @@ export type {
   PolicyOptions,
   ResponseEnd,
   SettleFunction,
+  VerdictFunction,
 } from './options.ts';
 
 export { limitUpgrade, type UpgradeLimitOptions, type UpgradeRequest } from './upgrade.ts';

@@ -82,6 +82,13 @@ export interface PolicyOptions<Request = unknown> extends SharedOptions<Request>
   readonly statusCode?: number;
 }
 
+/** A function of what was decided about a request; `plan` names the client's, where the limiter has plans. */
+export type VerdictFunction<Request, Answer> = (
+  verdict: Verdict,
+  request: Request,
+  plan?: string,
+) => Answer;
+
 /** What can be said beside the limits. */
 export interface CommonOptions<Request = unknown, Handler extends AnyFunction = AnyFunction>
   extends SharedOptions<Request> {
@@ -99,9 +106,9 @@ export interface CommonOptions<Request = unknown, Handler extends AnyFunction = 
    *
    * @default 'json'
    */
-  readonly body?: 'json' | 'problem' | ((verdict: Verdict, request: Request) => unknown);
+  readonly body?: 'json' | 'problem' | VerdictFunction<Request, unknown>;
   /** What the body of a denial says. @default such as 'Rate limit exceeded. Try again in 30 seconds.' */
-  readonly message?: (verdict: Verdict, request: Request) => Awaitable<string>;
+  readonly message?: VerdictFunction<Request, Awaitable<string>>;
   /** The status of a denial. @default 429 */
   readonly statusCode?: number;
   /** A function of the framework's own that answers a denied request, whose status and headers are set, instead. */
@@ -111,7 +118,7 @@ export interface CommonOptions<Request = unknown, Handler extends AnyFunction = 
   /** Whether CORS preflights count. @default false */
   readonly countPreflight?: boolean;
   /** Called once for each request that was decided. */
-  readonly onVerdict?: (verdict: Verdict, request: Request) => void;
+  readonly onVerdict?: VerdictFunction<Request, void>;
   /** Called for what an operator should know; the request is given where one was the cause. @default process.emitWarning */
   readonly onEvent?: (event: FloodgateEvent, request?: Request) => void;
 }
@@ -156,13 +163,14 @@ export interface PlansOptions<Request> {
   /** Each plan's quotas, by the plan's name. A plan without any limits nothing. */
   readonly plans: Readonly<Record<string, Plan>>;
   /**
-   * The name of a request's plan: of whom `key` finds, so that requests of one key share a look-up that is under way.
+   * The name of a request's plan: of whom `key` finds, so that requests of one key share a look-up that is under way,
+   * for a second at most.
    * No answer, a name that is none of `plans` and a look-up that fails come to `defaultPlan`, and without it to an error.
    */
   readonly plan: (request: Request) => Awaitable<string | null | undefined>;
   /** @default none: then it is an error not to find a plan */
   readonly defaultPlan?: string;
-  /** Where to get a larger plan: shown in the body of a denial, beside the plan. @default none */
+  /** Where to get a larger plan: shown in the body where a quota of the plan denied. @default none */
   readonly upgradeUrl?:
     | string
     | ((request: Request, plan: string) => Awaitable<string | undefined>);

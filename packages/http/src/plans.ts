@@ -1,4 +1,10 @@
-import { FloodgateError, type Quota, slidingWindowCounter, tokenBucket } from '@floodgate/core';
+import {
+  type Clock,
+  FloodgateError,
+  type Quota,
+  slidingWindowCounter,
+  tokenBucket,
+} from '@floodgate/core';
 import {
   type Awaitable,
   checkOptions,
@@ -70,7 +76,7 @@ export class Plans<Request> {
   readonly #plan: (request: Request) => Awaitable<unknown>;
   readonly #defaultPlan: string | undefined;
   /** The look-ups that are under way, by key. */
-  readonly #pending = new Map<string, PromiseLike<unknown>>();
+  readonly #pending = new Map<string, LookUp>();
 
   constructor({ plans, plan, defaultPlan, upgradeUrl }: PlansOptions<Request>) {
     this.names = Object.keys(plans);
@@ -85,10 +91,10 @@ export class Plans<Request> {
    * @throws FloodgateError `FLOODGATE_UNKNOWN_PLAN` where there is no default for a request without one; whatever the
    *   look-up throws
    */
-  *find(key: string, request: Request, warnings: Warnings<Request>): Steps<string> {
+  *find(key: string, request: Request, clock: Clock, warnings: Warnings<Request>): Steps<string> {
     let answer: unknown;
     try {
-      answer = this.#pending.get(key) ?? this.#lookUp(key, request);
+      answer = this.#lookUp(key, request, clock);
       if (isPromise(answer)) answer = yield answer;
     } catch (error) {
       if (this.#defaultPlan === undefined) throw error;
@@ -110,15 +116,30 @@ export class Plans<Request> {
     return this.#defaultPlan;
   }
 
-  #lookUp(key: string, request: Request): Awaitable<unknown> {
+  /** One that takes too long is not waited for by those who come later: it may never answer. */
+  #lookUp(key: string, request: Request, clock: Clock): Awaitable<unknown> {
+    const known = this.#pending.get(key);
+    if (known !== undefined && Math.abs(clock.now() - known.sinceMs) < SHARED_FOR_MS) {
+      return known.answer;
+    }
     const answer = this.#plan(request);
     if (!isPromise(answer)) return answer;
-    this.#pending.set(key, answer);
-    const done = (): unknown => this.#pending.delete(key);
+    const lookUp = { answer, sinceMs: clock.now() };
+    this.#pending.set(key, lookUp);
+    const done = (): void => {
+      if (this.#pending.get(key) === lookUp) this.#pending.delete(key);
+    };
     answer.then(done, done);
     return answer;
   }
 }
+
+interface LookUp {
+  readonly answer: PromiseLike<unknown>;
+  readonly sinceMs: number;
+}
+
+const SHARED_FOR_MS = 1000;
 
 const CODE = 'FLOODGATE_INVALID_OPTION';
 

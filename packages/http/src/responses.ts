@@ -15,7 +15,7 @@ import { familiesOf, type HeaderWriter, headerWriter } from './header-families.t
 import { type Header, resetSeconds, retryAfterSeconds, type Shown } from './headers.ts';
 import type { AnyFunction, CommonOptions, HeaderFamily } from './options.ts';
 import type { Denial, Pass } from './outcome.ts';
-import type { FoundPlan } from './plans.ts';
+import { type FoundPlan, QuotaByPlan } from './plans.ts';
 import type { HttpPolicy } from './policies.ts';
 import type { RequestView } from './request-view.ts';
 
@@ -97,7 +97,11 @@ export class Responses<Request> {
             policy: told.length > 0 ? reason.policy : undefined,
             violated: told.map(({ policy }) => policy),
             shown: shownOf(meetings).map(({ decision }) => decision),
-            plan: own.plan,
+            // A larger plan is no help against what is no quota of a plan.
+            plan: own.plan && {
+              ...own.plan,
+              denied: told.some((decision) => policyOf(decision).quota instanceof QuotaByPlan),
+            },
           })
         : undefined;
     return { action: 'deny', reason: 'limit', verdict, headers, status, body };
@@ -126,17 +130,17 @@ export class Responses<Request> {
       plan,
       ...refusal
     }: Omit<Refusal, 'plan' | 'upgradeUrl'> & {
-      readonly plan: FoundPlan<Request> | undefined;
+      readonly plan: (FoundPlan<Request> & { readonly denied: boolean }) | undefined;
     },
   ): Steps<Body | undefined> {
     const { body = 'json', message } = this.#options;
-    if (typeof body === 'function') return bodyOf(yield* wait(body(verdict, request)));
+    if (typeof body === 'function') return bodyOf(yield* wait(body(verdict, request, plan?.name)));
     const text =
       message === undefined
         ? undefined
-        : readText(yield* wait(message(verdict, request)), 'message');
+        : readText(yield* wait(message(verdict, request, plan?.name)), 'message');
     if (body === 'problem') return problem(refusal, text);
-    const upgradeUrl = plan && (yield* upgradeUrlOf(plan, request));
+    const upgradeUrl = plan?.denied ? yield* upgradeUrlOf(plan, request) : undefined;
     return rateLimited(
       { ...refusal, plan: plan?.name, upgradeUrl },
       text ?? defaultMessage(refusal),

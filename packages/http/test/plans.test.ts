@@ -151,6 +151,17 @@ describe('the body of a denial', () => {
     expect([error.plan, error.upgradeUrl]).toEqual(['free', expected]);
   });
 
+  test('may be your own, and hooks are told the plan as well', () => {
+    const plansSeen: unknown[] = [];
+    const see = (_verdict: Verdict, _request: TestRequest, plan: unknown): string => {
+      plansSeen.push(plan);
+      return 'No';
+    };
+    decide(limiterOf({ plans, onVerdict: see, body: see }));
+    decide(limiterOf({ plans, onVerdict: see, message: see, store: new MemoryStore() }));
+    expect(plansSeen).toEqual(['free', 'free', 'free', 'free']);
+  });
+
   test('is an error where the link is no text', () => {
     const limiter = limiterOf({ plans, upgradeUrl: () => 42 });
     expect(() => decide(limiter)).toThrow(/`upgradeUrl`.*text, got `42`/);
@@ -160,7 +171,9 @@ describe('the body of a denial', () => {
     const policies = [{ name: 'ceiling', quota: '0/1m' }];
     const error = (limiter: HttpLimiter<TestRequest>): unknown =>
       (body(decide(limiter)) as { error: unknown }).error;
-    expect(error(limiterOf({ policies }))).toMatchObject({ policy: 'ceiling', plan: 'free' });
+    const limiter = limiterOf({ policies, upgradeUrl, store: new MemoryStore() });
+    expect(error(limiter)).toMatchObject({ policy: 'ceiling', plan: 'free' });
+    expect(error(limiter)).not.toHaveProperty('upgradeUrl');
     const mode = 'shadow';
     const watched = limiterOf({
       store: new MemoryStore(),
@@ -180,6 +193,19 @@ describe('the look-up of a plan', () => {
     expect((await Promise.all(all)).map(action)).toEqual(['pass', 'pass', 'pass', 'pass']);
     await decide(limiter);
     expect(plan).toHaveBeenCalledTimes(3);
+  });
+
+  test('is not waited for by later requests where it takes too long', async () => {
+    const plan = jest.fn(inTurn('free')).mockReturnValueOnce(new Promise(() => {}));
+    const limiter = limiterOf({ plan });
+    void decide(limiter);
+    clock.advance(999);
+    void decide(limiter);
+    expect(plan).toHaveBeenCalledTimes(1);
+    clock.advance(1);
+    const later = [decide(limiter), decide(limiter)];
+    expect((await Promise.all(later)).map(action)).toEqual(['pass', 'pass']);
+    expect(plan).toHaveBeenCalledTimes(2);
   });
 
   test('that fails is not kept', async () => {

@@ -12,12 +12,14 @@ const installed = {
   '@floodgate/http': require.resolve('@floodgate/http/package.json'),
   '@floodgate/koa': require.resolve('@floodgate/koa/package.json'),
   '@koa/router': join(require.resolve('@koa/router'), '../../package.json'),
+  '@opentelemetry/api': join(require.resolve('@opentelemetry/api'), '../../package.json'),
   '@types/express': require.resolve('@types/express/package.json'),
   '@types/koa': require.resolve('@types/koa/package.json'),
   '@types/node': require.resolve('@types/node/package.json'),
   express: require.resolve('express/package.json'),
   fastify: require.resolve('fastify/package.json'),
   koa: require.resolve('koa/package.json'),
+  'prom-client': join(require.resolve('prom-client'), '../package.json'),
 } as const;
 
 const tsconfig = {
