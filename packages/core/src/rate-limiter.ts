@@ -81,7 +81,7 @@ export class RateLimiter<S extends Store = MemoryStore, P extends Store = S> {
       store === undefined ? this.#main : this.#allBackends.of(store),
     );
     this.#backends = [...new Set([this.#main, ...this.#policies.backends])];
-    this.#mainLedger = { stores: this.#main.store, onSettleFailed: this.#onSettleFailed };
+    this.#mainLedger = this.#ledgerOf(this.#main.store);
     if (base === undefined) this.#warnOfSeveralProcesses();
   }
 
@@ -185,9 +185,15 @@ export class RateLimiter<S extends Store = MemoryStore, P extends Store = S> {
   }
 
   #verdictOf({ charges, decisions, stores, degraded }: Taken, mode: 'take' | 'peek'): Verdict {
-    const ledger = { stores, onSettleFailed: this.#onSettleFailed };
+    const ledger = this.#ledgerOf(stores);
     return new Verdict(charges, decisions, mode === 'take' ? ledger : undefined, degraded);
   }
+
+  #ledgerOf(stores: Ledger['stores']): Ledger {
+    return { stores, onSettleFailed: this.#onSettleFailed, isPolicy: this.#isPolicy };
+  }
+
+  readonly #isPolicy = (name: string): boolean => this.#policies.find(name) !== undefined;
 
   #meetAcross(
     charges: readonly TakenCharge[],

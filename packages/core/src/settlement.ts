@@ -68,9 +68,11 @@ function* countSettled(
   const counted = { ...charge, policy: settledPolicy(charge.policy), cost: trueCost };
   const [count] = yield* wait(store.take([counted], FORCE));
   if ((count as Decision).remaining > 0) return;
-  // Further ones do not prolong a block.
+  // The count has them all at the time when they were settled: what they were taken from may be over. And further ones do
+  // not prolong a block.
   const [now] = yield* wait(store.take([{ ...charge, cost: 0 }], PEEK));
-  if ((now as Decision).blocked) return;
+  const { blocked, remaining } = now as Decision;
+  if (blocked || remaining > 0) return;
   yield* wait(store.block([{ policy: charge.policy, key: charge.key }], blockMs));
 }
 

@@ -25,14 +25,19 @@ export function* takeAcross(
   let denied = false;
   try {
     for (const part of parts) {
-      yield* ask(part, reservations.sparing(part.asked), denied ? 'peek' : mode);
-      if (!isAdmitted(part.charges, part.decisions)) {
-        denied = true;
-        for (const other of held) yield* giveBack(other, onRefundFailed);
-        release();
-      } else if (!denied && mode === 'take') {
+      const spared = reservations.sparing(part.asked);
+      const takes = !denied && mode === 'take';
+      // Before its store has answered: others may be asking it for the same subjects.
+      if (takes) {
         reservations.hold(part.asked);
         held.push(part);
+      }
+      yield* ask(part, spared, denied ? 'peek' : mode);
+      if (!isAdmitted(part.charges, part.decisions)) {
+        denied = true;
+        if (takes) reservations.release((held.pop() as Part).asked);
+        for (const other of held) yield* giveBack(other, onRefundFailed);
+        release();
       }
     }
   } catch (error) {

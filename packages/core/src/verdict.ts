@@ -30,6 +30,8 @@ export interface Ledger {
   /** The store of each charge, or of all; `undefined` where none could be asked. */
   readonly stores: Store | readonly (Store | undefined)[];
   readonly onSettleFailed: (error: unknown) => void;
+  /** Whether a name is that of a policy, which this time may have been left out. */
+  readonly isPolicy: (name: string) => boolean;
 }
 
 /** What all of several verdicts on one request come to. Settling it settles them. */
@@ -173,7 +175,7 @@ export class Verdict {
 
   /**
    * Replaces the cost that was taken by the true one, known afterwards: gives back the difference, or charges it even
-   * into debt. One number holds for every policy, an object for those that it names. The first time counts for each
+   * into debt. One number holds for every policy, an object for those that it names, if they were charged. The first time counts for each
    * policy, later ones change nothing; nor does settling what was denied. A store that fails is reported as
    * `settle-failed`, and the cost that was taken stands.
    *
@@ -238,7 +240,7 @@ export class Verdict {
     return Object.entries(cost).flatMap(([policy, trueCost]) => {
       checkCost(trueCost);
       const indexes = charges.flatMap((charge, index) => (charge.policy === policy ? index : []));
-      if (indexes.length === 0) {
+      if (indexes.length === 0 && !this.#isPolicy(policy)) {
         const known = charges.map((charge) => `\`${charge.policy}\``).join(', ');
         throw new FloodgateError(
           'FLOODGATE_UNKNOWN_POLICY',
@@ -247,6 +249,11 @@ export class Verdict {
       }
       return indexes.map((index): [number, number] => [index, trueCost]);
     });
+  }
+
+  #isPolicy(name: string): boolean {
+    if (this.#parts !== undefined) return this.#parts.some((part) => part.#isPolicy(name));
+    return this.#ledger?.isPolicy(name) === true;
   }
 
   #most(of: (decision: Decision) => number): number {

@@ -1,11 +1,10 @@
 import { type ChargeRequest, type Clock, FloodgateError, type Quota } from '@floodgate/core';
 import { type Awaitable, isPromise, type Steps, systemClock, wait } from '@floodgate/core/internal';
 import { readBoolean, readMode, readUnits } from './answers.ts';
-import { isCharged, isMet } from './meetings.ts';
 import { type FoundPlan, type Plans, QuotaByPlan } from './plans.ts';
 import type { HttpPolicy } from './policies.ts';
+import type { RequestRecord } from './request-record.ts';
 import type { RequestView } from './request-view.ts';
-import type { Meeting } from './responses.ts';
 import type { Warnings } from './warnings.ts';
 
 /** What one request is charged. */
@@ -20,7 +19,7 @@ export interface RequestCharges<Request> {
 }
 
 /**
- * What the policies that apply to a request charge it, but for what it was charged `before`; those in shadow mode,
+ * What the policies that apply to a request charge it, but for what it was charged before; those in shadow mode,
  * advisorily. What several of them ask alike is asked once.
  *
  * @throws FloodgateError `FLOODGATE_NO_KEY`; `FLOODGATE_UNKNOWN_PLAN`; `FLOODGATE_INVALID_OPTION` that names the option
@@ -29,20 +28,19 @@ export interface RequestCharges<Request> {
 export function* chargesOf<Request>(
   view: RequestView<Request>,
   policies: readonly HttpPolicy<Request>[],
-  before: readonly Meeting<Request>[],
+  record: RequestRecord<Request>,
   warnings: Warnings<Request>,
 ): Steps<RequestCharges<Request>> {
   const all: RequestCharges<Request> = { charges: [], policies: [], quotas: [], plan: undefined };
   const asked: Asked = policies.length > 1 ? new Map() : undefined;
   for (const policy of policies) {
-    if (before.length > 0 && isMet(before, policy)) continue;
     const mode =
       typeof policy.mode === 'string'
         ? policy.mode
         : readMode(yield* askOnce(policy.mode, view.request, asked));
-    if (mode === 'off') continue;
+    if (mode === 'off' || record.isMet(policy, mode === 'shadow')) continue;
     try {
-      yield* addCharge(all, policy, mode === 'shadow', view, before, asked, warnings);
+      yield* addCharge(all, policy, mode === 'shadow', view, record, asked, warnings);
     } catch (error) {
       if (mode !== 'shadow') throw error;
       warnings.shadowFailed(`Policy \`${policy.name}\``, error, view.request);
@@ -59,7 +57,7 @@ function* addCharge<Request>(
   policy: HttpPolicy<Request>,
   advisory: boolean,
   view: RequestView<Request>,
-  before: readonly Meeting<Request>[],
+  record: RequestRecord<Request>,
   asked: Asked,
   warnings: Warnings<Request>,
 ): Steps<void> {
@@ -67,7 +65,6 @@ function* addCharge<Request>(
   const { request } = view;
   if (when !== undefined && !readBoolean(yield* askOnce(when, request, asked), 'when')) return;
   const key = yield* keyOf(policy, view, asked, warnings);
-  if (before.length > 0 && isCharged(before, policy, key)) return;
   let quota: Quota | undefined;
   if (stated instanceof QuotaByPlan) {
     const plan = yield* planOf(
@@ -85,10 +82,16 @@ function* addCharge<Request>(
   } else {
     quota = typeof stated === 'function' ? yield* askOnce(stated, request, asked) : stated;
   }
-  const cost =
+  let cost =
     typeof policy.cost === 'number'
       ? policy.cost
       : readUnits(yield* askOnce(policy.cost, request, asked), 'cost');
+  // A name on a store counts a request once: of several costs, the largest.
+  const charged = record.costOf(policy, key, advisory);
+  if (charged !== undefined) {
+    if (cost <= charged) return;
+    cost -= charged;
+  }
   all.charges.push(
     stated === quota
       ? { policy: name, key, cost, advisory }

@@ -4,7 +4,9 @@ import type { HttpPolicy } from './policies.ts';
 
 /** A policy's name on a store, and how many limiters count by it. */
 interface Claim {
-  readonly policy: Pick<HttpPolicy<never>, 'isNameDefaulted' | 'quotaFrom'>;
+  readonly isNameDefaulted: boolean;
+  readonly quotaFrom: readonly unknown[];
+  readonly settles: boolean;
   claims: number;
 }
 
@@ -36,19 +38,25 @@ export function claimNames<Request>(
 }
 
 function claim<Request>(policy: HttpPolicy<Request>, store: object): () => void {
-  const { name, isNameDefaulted } = policy;
+  const { name, isNameDefaulted, quotaFrom } = policy;
+  const settles = policy.settle !== undefined;
   const names = claimed.get(store) ?? new Map<string, Claim>();
   claimed.set(store, names);
-  const known = names.get(name) ?? { policy, claims: 0 };
-  if (known.claims > 0 && (isNameDefaulted || known.policy.isNameDefaulted)) {
+  const known = names.get(name) ?? { isNameDefaulted, quotaFrom, settles, claims: 0 };
+  if (known.claims > 0 && (isNameDefaulted || known.isNameDefaulted)) {
     throw new FloodgateError(
       CODE,
       `Expected a \`name\`: two limiters on one store are called \`${name}\`, and would share their counts. Give ` +
         'each a name, or use the same limiter in both places.',
     );
   }
-  if (!isEqual(known.policy.quotaFrom, policy.quotaFrom)) {
+  if (!isEqual(known.quotaFrom, quotaFrom)) {
     const expectation = 'different from those of other quotas on the same store';
+    throw invalid(CODE, 'name', expectation, name);
+  }
+  if (known.settles !== settles) {
+    const expectation =
+      'different from those whose costs are settled, as these are not, or the other way round';
     throw invalid(CODE, 'name', expectation, name);
   }
   known.claims += 1;

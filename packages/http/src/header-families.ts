@@ -44,6 +44,12 @@ export function familiesOf(headers: CommonOptions['headers'] = 'legacy'): readon
   return typeof headers === 'string' ? [headers] : headers;
 }
 
+/** Whether two families write the same names, each in its own way. */
+export function clash(a: HeaderFamily, b: HeaderFamily): boolean {
+  const isOlder = (family: HeaderFamily): boolean => family === 'draft-6' || family === 'draft-7';
+  return (a === 'draft-8' && isOlder(b)) || (b === 'draft-8' && isOlder(a));
+}
+
 /** The largest whole number of RFC 9651. */
 export const MOST_UNITS_IN_FIELD = 999_999_999_999_999;
 

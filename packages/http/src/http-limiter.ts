@@ -21,13 +21,13 @@ import { readBoolean } from './answers.ts';
 import { chargesOf, type RequestCharges } from './charges.ts';
 import { claimNames } from './claimed-names.ts';
 import type { LimiterHandle, PeekOptions } from './limiter-handle.ts';
-import { keepMeeting, meetingsOf, verdictOf } from './meetings.ts';
 import { Operator } from './operator.ts';
 import type { AnyFunction, BaseOptions, CommonOptions, HttpLimiterOptions } from './options.ts';
 import type { Outcome } from './outcome.ts';
 import { type HttpPolicy, rateLimiterOf, toCorePolicies } from './policies.ts';
 import { checkTogether, readOptions } from './read-options.ts';
 import { DEFAULT_PARTS, type Parts } from './read-policies.ts';
+import { type RequestRecord, recordOf } from './request-record.ts';
 import { isPreflight, type RequestView } from './request-view.ts';
 import { type Meeting, Responses } from './responses.ts';
 import { settleAtEnd } from './settle.ts';
@@ -159,9 +159,7 @@ export class HttpLimiter<Request = unknown, Handler extends AnyFunction = AnyFun
       if (skip !== undefined && readBoolean(yield* wait(skip(view.request)), 'skip')) {
         return undefined;
       }
-      const before = meetingsOf<Request>(view.raw);
-      const charges = yield* chargesOf(view, this.#policies, before, this.#warnings);
-      return charges.charges.length === 0 ? undefined : yield* this.#meet(charges, before, view);
+      return yield* this.#decideBeside(recordOf<Request>(view.raw), view);
     } catch (error) {
       // A closed connection has no address any more: nobody is there to be told.
       if (isNoKey(error) && view.isClosed) return GONE;
@@ -169,6 +167,22 @@ export class HttpLimiter<Request = unknown, Handler extends AnyFunction = AnyFun
       this.#warnings.shadowFailed('The limiter', error, view.request);
       return undefined;
     }
+  }
+
+  *#decideBeside(
+    record: RequestRecord<Request>,
+    view: RequestView<Request>,
+  ): Steps<Outcome | undefined> {
+    let charges: RequestCharges<Request>;
+    record.begin();
+    try {
+      charges = yield* chargesOf(view, this.#policies, record, this.#warnings);
+      if (charges.charges.length === 0) return undefined;
+      yield* this.#take(charges, record, view.request);
+    } finally {
+      record.end();
+    }
+    return yield* this.#answer(charges, record, view);
   }
 
   /** Whether no policy does more than watch a request: then nothing here may fail it. */
@@ -180,25 +194,40 @@ export class HttpLimiter<Request = unknown, Handler extends AnyFunction = AnyFun
     return true;
   }
 
-  *#meet(
+  *#take(
     { charges, policies, quotas, plan }: RequestCharges<Request>,
-    before: readonly Meeting<Request>[],
-    view: RequestView<Request>,
-  ): Steps<Outcome> {
+    record: RequestRecord<Request>,
+    request: Request,
+  ): Steps<void> {
+    if (record.meetings.length > 0) {
+      for (const [i, { key, advisory }] of charges.entries()) {
+        const policy = policies[i] as HttpPolicy<Request>;
+        if (advisory !== true) yield* record.giveBackWatched(policy, key);
+      }
+    }
     let answer: unknown = this.#limiter.take(charges);
     if (isPromise(answer)) answer = yield answer;
-    const own = answer as Verdict;
-    this.#tell(own, view.request, plan?.name);
+    const verdict = answer as Verdict;
+    this.#tell(verdict, request, plan?.name);
+    yield* record.keep({ verdict, policies, quotas, plan, responses: this.#responses });
+  }
 
-    const responses = this.#responses;
-    const meeting = { verdict: own, policies, quotas, plan, responses };
-    const meetings = yield* keepMeeting(view.raw, meeting, before);
-    const verdict = verdictOf(meetings);
-    if (!own.allowed) return yield* responses.deny(verdict, meetings, view);
-    if (this.#settles) settleAtEnd(view, own, policies, this.#settleFailed(view.request));
+  *#answer(
+    { policies }: RequestCharges<Request>,
+    record: RequestRecord<Request>,
+    view: RequestView<Request>,
+  ): Steps<Outcome> {
+    const { meetings, verdict } = record;
+    const { verdict: own } = meetings.at(-1) as Meeting<Request>;
+    if (!own.allowed) return yield* this.#responses.deny(verdict, meetings, view);
+    if (this.#settles && policies.some(({ settle }) => settle !== undefined)) {
+      settleAtEnd(view, record, own, policies, this.#settleFailed(view.request));
+      // Whoever went away while this was decided is settled already: what the handler would cost, nobody would pay.
+      if (view.isClosed && own.enforced) return GONE;
+    }
     const { delayMs } = own;
     if (delayMs > 0 && !(yield waitForTurn(view, this.#clockOf(own), delayMs))) return GONE;
-    return responses.pass(verdict, meetings, view);
+    return this.#responses.pass(verdict, meetings, view);
   }
 
   #settleFailed(request: Request): (message: string, error: unknown) => void {

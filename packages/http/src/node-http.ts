@@ -29,6 +29,7 @@ export function onResponseClose(response: ServerResponse, listener: () => void):
     isOver = true;
     response.off('close', closed);
     socket.off('close', closed);
+    changeMaxListeners(response, -1);
     changeMaxListeners(socket, -1);
   };
   const closed = (): void => {
@@ -36,6 +37,7 @@ export function onResponseClose(response: ServerResponse, listener: () => void):
     stop();
     listener();
   };
+  changeMaxListeners(response, 1);
   response.on('close', closed);
   // A response that waits behind others on its connection says nothing when that closes; and there may be many.
   changeMaxListeners(socket, 1);
@@ -48,8 +50,8 @@ export function responseEndOf(response: ServerResponse): ResponseEnd {
   const { headersSent, statusCode, writableFinished } = response;
   return {
     status: headersSent ? statusCode : NOT_ANSWERED,
-    // The response of HTTP/2 says only that it was ended.
-    completed: writableFinished ?? response.writableEnded,
+    // The response of HTTP/2 says only that it was ended, be it by the client.
+    completed: writableFinished ?? (headersSent && response.writableEnded),
   };
 }
 

@@ -51,8 +51,8 @@ export class Operator<Request> {
     checkOptions(CODE, 'peek options', options, ['cost', 'plan']);
     const { policies, limiter } = this.#everything;
     const { cost, plan } = options;
-    if (typeof key !== 'string')
-      return limiter.peek(key, cost === undefined ? undefined : { cost });
+    if (Array.isArray(key)) return limiter.peek(key, cost === undefined ? undefined : { cost });
+    checkKey(key);
     const found = withKind(policies, key);
     if (found.length === 0) throw unknownKind(policies, key);
     const charges = found.flatMap((policy): ChargeRequest[] => {
@@ -72,6 +72,7 @@ export class Operator<Request> {
     key: string,
     act: (limiter: RateLimiter<Store>, subjects: readonly Subject[]) => void | Promise<void>,
   ): void | Promise<void> {
+    checkKey(key);
     const pending: Promise<void>[] = [];
     let isKnown = false;
     for (const { policies, limiter } of [this.#own, ...this.#extensions]) {
@@ -87,6 +88,11 @@ export class Operator<Request> {
 }
 
 const CODE = 'FLOODGATE_INVALID_OPTION';
+
+function checkKey(key: unknown): asserts key is string {
+  if (typeof key === 'string') return;
+  throw invalid(CODE, 'key', 'a text, such as `keys` makes', key);
+}
 
 /** The quota of a policy; undefined where a plan has none. */
 function quotaToPeekWith<Request>(

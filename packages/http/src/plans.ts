@@ -122,8 +122,10 @@ export class Plans<Request> {
     if (known !== undefined && Math.abs(clock.now() - known.sinceMs) < SHARED_FOR_MS) {
       return known.answer;
     }
-    const answer = this.#plan(request);
-    if (!isPromise(answer)) return answer;
+    const found = this.#plan(request);
+    if (!isPromise(found)) return found;
+    // Once: a query that is no promise may be sent again each time that somebody waits for it.
+    const answer = Promise.resolve(found);
     const lookUp = { answer, sinceMs: clock.now() };
     this.#pending.set(key, lookUp);
     const done = (): void => {

@@ -1,7 +1,7 @@
 import { FloodgateError, limitOf, type Quota } from '@floodgate/core';
 import { checkOptions, invalid } from '@floodgate/core/internal';
 import { checkBoolean, checkFunction, checkStatus } from './checks.ts';
-import { familiesOf, isFieldText, MOST_UNITS_IN_FIELD } from './header-families.ts';
+import { clash, familiesOf, isFieldText, MOST_UNITS_IN_FIELD } from './header-families.ts';
 import type { BaseOptions, CommonOptions, HeaderFamily, HttpLimiterOptions } from './options.ts';
 import { QuotaByPlan } from './plans.ts';
 import type { HttpPolicy } from './policies.ts';
@@ -158,7 +158,7 @@ function checkFamilies(headers: unknown): void {
     const expectation = `'legacy', 'draft-6', 'draft-7', 'draft-8', a list of different ones, or false`;
     throw invalid(CODE, 'headers', expectation, headers);
   }
-  const older = families.find((family) => family === 'draft-6' || family === 'draft-7');
+  const older = families.find((family) => clash('draft-8', family as HeaderFamily));
   if (older !== undefined && families.includes('draft-8')) {
     const text = `Expected \`headers\` without \`draft-8\` beside \`${older}\`: both write RateLimit-Policy, each in its own way`;
     throw new FloodgateError(CODE, text);

@@ -11,7 +11,7 @@ import {
   UNAVAILABLE,
   UNAVAILABLE_PROBLEM,
 } from './body.ts';
-import { familiesOf, type HeaderWriter, headerWriter } from './header-families.ts';
+import { clash, familiesOf, type HeaderWriter, headerWriter } from './header-families.ts';
 import { type Header, resetSeconds, retryAfterSeconds, type Shown } from './headers.ts';
 import type { AnyFunction, CommonOptions, HeaderFamily } from './options.ts';
 import type { Denial, Pass } from './outcome.ts';
@@ -69,13 +69,11 @@ export class Responses<Request> {
     const denying = own.verdict.decisions.filter(({ allowed, advisory }) => !allowed && !advisory);
     // A store failed, and for nothing that its client has used.
     if (denying.every(({ degraded }) => degraded === 'deny')) {
-      return this.#unavailable(verdict, view);
+      return this.#unavailable(verdict, meetings, view);
     }
     const retryAfter = retryAfterSeconds(own.verdict.retryAfterMs);
     const headers: Header[] = [];
-    // Those of earlier limiters change as well: what they took was given back.
-    const families = new Set(meetings.flatMap(({ responses }) => [...responses.#writers.keys()]));
-    for (const family of families) Responses.#tell(headers, family, meetings, undefined);
+    this.#tellAll(headers, meetings);
     if (retryAfter !== undefined) headers.push(['Retry-After', String(retryAfter)]);
     headers.push(NO_STORE);
     this.#expose(headers, view);
@@ -108,8 +106,14 @@ export class Responses<Request> {
   }
 
   /** How a request is answered that nobody could decide about, where the rule for that is to deny. */
-  #unavailable(verdict: Verdict, view: RequestView<Request>): Denial {
-    const headers: Header[] = [['Retry-After', '1'], NO_STORE];
+  #unavailable(
+    verdict: Verdict,
+    meetings: readonly Meeting<Request>[],
+    view: RequestView<Request>,
+  ): Denial {
+    const headers: Header[] = [];
+    this.#tellAll(headers, meetings);
+    headers.push(['Retry-After', '1'], NO_STORE);
     this.#expose(headers, view);
     const { handler, body = 'json' } = this.#options;
     const said = body === 'problem' ? UNAVAILABLE_PROBLEM : UNAVAILABLE;
@@ -163,28 +167,49 @@ export class Responses<Request> {
   }
 
   /**
-   * Adds the headers of a family: what all limiters that tell by it have decided. `preferred` names the policy that
-   * headers with room for one show, if it was met.
+   * Adds the headers of a denial, in the families of earlier limiters too: what they told has changed, since what they
+   * took was given back. Where theirs and this limiter's share names, only this one's are told.
+   */
+  #tellAll(headers: Header[], meetings: readonly Meeting<Request>[]): void {
+    const families = new Set(this.#writers.keys());
+    for (const { responses } of meetings) {
+      for (const family of responses.#writers.keys()) {
+        if (![...families].some((one) => clash(one, family))) families.add(family);
+      }
+    }
+    for (const family of families) Responses.#tell(headers, family, meetings, []);
+  }
+
+  /**
+   * Adds the headers of a family: what all limiters that tell by it have decided. Of those that are `preferred`, headers
+   * with room for one show the first that was met.
    */
   static #tell<Request>(
     headers: Header[],
     family: HeaderFamily,
     meetings: readonly Meeting<Request>[],
-    preferred: string | undefined,
+    preferred: readonly string[],
   ): void {
     const telling = meetings.filter(({ responses }) => responses.#writers.has(family));
     const shown = shownOf(telling);
     if (shown.length === 0) return;
-    const single =
-      shown.find(({ decision }) => decision.policy === preferred) ?? tightestShown(shown);
+    let single: Shown | undefined;
+    for (const name of preferred) {
+      single ??= shown.find(({ decision }) => decision.policy === name);
+    }
+    single ??= tightestShown(shown);
     const { responses } = telling.at(-1) as Meeting<Request>;
     responses.#writers.get(family)?.write(headers, shown, single);
   }
 
-  static #preferred<Request>(meetings: readonly Meeting<Request>[]): string | undefined {
-    let preferred: string | undefined;
-    for (const { responses } of meetings) preferred = responses.#options.legacyPolicy ?? preferred;
-    return preferred;
+  /** The policies that limiters want in headers with room for one, the latest wish first. */
+  static #preferred<Request>(meetings: readonly Meeting<Request>[]): readonly string[] {
+    const wishes: string[] = [];
+    for (const { responses } of meetings) {
+      const { legacyPolicy } = responses.#options;
+      if (legacyPolicy !== undefined) wishes.unshift(legacyPolicy);
+    }
+    return wishes;
   }
 }
 

@@ -4,6 +4,7 @@ import { readUnits } from './answers.ts';
 import { checkFunction } from './checks.ts';
 import type { ResponseEnd, SettleFunction } from './options.ts';
 import type { HttpPolicy } from './policies.ts';
+import type { RequestRecord } from './request-record.ts';
 import type { RequestView } from './request-view.ts';
 
 /** Which responses count. */
@@ -57,6 +58,7 @@ function isUnanswered({ status, completed }: ResponseEnd): boolean {
  */
 export function settleAtEnd<Request>(
   view: RequestView<Request>,
+  record: RequestRecord<Request>,
   verdict: Verdict,
   policies: readonly HttpPolicy<Request>[],
   onFailed: (message: string, error: unknown) => void,
@@ -64,8 +66,10 @@ export function settleAtEnd<Request>(
   const settleAll = (): void => {
     for (const policy of policies) void settleOne(policy, view, verdict, onFailed);
   };
-  if (view.isClosed) settleAll();
-  else view.onClose(settleAll);
+  // A limiter that is deciding still may give back what was reserved.
+  const settle = (): void => record.whenDecided(settleAll);
+  if (view.isClosed) settle();
+  else view.onClose(settle);
 }
 
 async function settleOne<Request>(
@@ -80,6 +84,8 @@ async function settleOne<Request>(
   try {
     trueCost = readUnits(await settle(view.responseEnd, view.request, reserved), 'settle');
   } catch (error) {
+    // By hand, meanwhile.
+    if (!isUnsettled(verdict, name)) return;
     onFailed(
       `\`settle\` of policy \`${name}\` failed, so what was reserved stands: ${messageOf(error)}`,
       error,

@@ -107,6 +107,17 @@ describe('the handle', () => {
     expect(limiter.decide(new TestView())).toMatchObject({ headers: [] });
   });
 
+  test.each([undefined, null, 42, { policy: 'a', key: 'b' }])(
+    'refuses a key that is none (%j)',
+    (key) => {
+      const limiter = new HttpLimiter<TestRequest>(limit);
+      const refused = /Expected `key` to be a text, such as `keys` makes, got/;
+      expect(() => limiter.peek(key as never)).toThrow(refused);
+      expect(() => limiter.block(key as never, '1m')).toThrow(refused);
+      expect(() => limiter.reset(key as never)).toThrow(refused);
+    },
+  );
+
   test('works in a script, on the store of a server', () => {
     const store = new MemoryStore();
     const options: Options = { ...limit, name: 'users', key: user, store };

@@ -208,6 +208,20 @@ describe('the look-up of a plan', () => {
     expect(plan).toHaveBeenCalledTimes(2);
   });
 
+  test('is made once where a query is sent each time that somebody waits for it', async () => {
+    let sent = 0;
+    const plan = (): PromiseLike<string> => ({
+      // biome-ignore lint/suspicious/noThenProperty: that is what such queries are
+      then: (resolve) => {
+        sent += 1;
+        return Promise.resolve('free').then(resolve);
+      },
+    });
+    const limiter = limiterOf({ plan });
+    await Promise.all([decide(limiter), decide(limiter), decide(limiter)]);
+    expect(sent).toBe(1);
+  });
+
   test('that fails is not kept', async () => {
     const plan = jest.fn(inTurn('free')).mockRejectedValueOnce(new Error('No database'));
     const limiter = limiterOf({ plan });

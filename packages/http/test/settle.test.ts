@@ -87,14 +87,53 @@ describe('a true cost', () => {
     expect([left(limiter), left(plain)]).toEqual([[7, 10], [9]]);
   });
 
-  test('is settled of a response that has ended before the limiter decided', async () => {
+  test('is settled of a client that has gone before the limiter decided, and its request goes no further', async () => {
     const settle = jest.fn(() => 0);
     const limiter = limiterOf({ quota: '10/1m', settle });
     const view = new TestView();
     await end(view, ABORTED);
-    limiter.decide(view);
+    expect(limiter.decide(view)).toEqual({ action: 'drop' });
     await inTurn(undefined)();
     expect([settle.mock.calls.length, left(limiter)]).toEqual([1, [10]]);
+    // Who only watches stops nobody, nor does who settles nothing.
+    const late = new TestView();
+    await end(late, ABORTED);
+    const options = { name: 'late', quota: '10/1m' };
+    expect(action(limiterOf({ ...options, settle, mode: 'shadow' }).decide(late))).toBe('pass');
+    expect(action(limiterOf({ ...options, name: 'plain' }).decide(late))).toBe('pass');
+  });
+
+  test('is not asked for of a client that goes away while a later limiter denies', async () => {
+    const settle = jest.fn(() => 9);
+    const limiter = limiterOf({ quota: '10/1m', settle });
+    const later = limiterOf({ name: 'later', quota: '0/1m', cost: inTurn(1) });
+    const raw = {};
+    const [view, another] = [new TestView({}, raw), new TestView({}, raw)];
+    limiter.decide(view);
+    const deciding = later.decide(another);
+    view.close();
+    expect(action(await deciding)).toBe('deny');
+    await inTurn(undefined)();
+    expect([settle.mock.calls.length, left(limiter)]).toEqual([0, [10]]);
+  });
+
+  test('is asked for once a later limiter has decided, where that admits or fails', async () => {
+    const settle = jest.fn(() => 4);
+    const limiter = limiterOf({ quota: 'fixed-window 10/1m', settle });
+    const fail = async (): Promise<number> => Promise.reject(new Error('No cost'));
+    for (const [i, cost] of [inTurn(1), fail].entries()) {
+      const later = limiterOf({ name: `later ${i}`, quota: '5/1m', cost });
+      const raw = {};
+      const [view, another] = [new TestView({}, raw), new TestView({}, raw)];
+      limiter.decide(view);
+      const deciding = later.decide(another);
+      view.close();
+      expect(settle).toHaveBeenCalledTimes(i);
+      await Promise.allSettled([deciding]);
+      await inTurn(undefined)();
+      expect(settle).toHaveBeenCalledTimes(i + 1);
+    }
+    expect(left(limiter)).toEqual([2]);
   });
 
   test('is settled once of a client that goes away while it is held back', async () => {
@@ -176,6 +215,17 @@ describe('settled by hand', () => {
     void verdict.settle(4);
     for (let i = 0; i < 3; i += 1) await inTurn(undefined)();
     expect(left(limiter)).toEqual([6]);
+  });
+});
+
+describe('settled by hand for a policy that was not charged', () => {
+  const plans = { free: { tokens: '10/1m', requests: '5/1m' }, unlimited: { requests: '100/1m' } };
+
+  test('changes nothing, but for a name that is none', () => {
+    const limiter = limiterOf({ plans, plan: () => 'unlimited' });
+    const { verdict } = limiter.decide(new TestView()) as { verdict: Verdict };
+    expect(() => verdict.settle({ tokens: 5 })).not.toThrow();
+    expect(() => verdict.settle({ token: 5 })).toThrow(/`requests`.*got `token`/);
   });
 });
 

@@ -287,6 +287,12 @@ describe('a name on a store', () => {
     }
   });
 
+  test('is settled by all of its limiters, or by none', () => {
+    limiterOf({ name: 'a', quota: '5/1m', settle: () => 1 });
+    limiterOf({ name: 'a', quota: '5/1m', settle: () => 2 });
+    expect(() => limiterOf({ name: 'a', quota: '5/1m' })).toThrow(/`name`.*settled.*"a"/);
+  });
+
   test('is another one on another store', () => {
     for (let i = 0; i < 2; i += 1) {
       const own = new MemoryStore();
@@ -307,5 +313,99 @@ describe('a name on a store', () => {
     limiter.close();
     limiterOf({ name: 'b', quota: '9/1m' });
     limiterOf({ name: 'c', quota: '9/1m' });
+  });
+});
+
+describe('who only watches', () => {
+  const options = { name: 'a', quota: 'fixed-window 2/1m' };
+
+  test('has not decided for who enforces, and what it took is given back to that', () => {
+    const watching = limiterOf({ ...options, mode: 'shadow' });
+    const enforcing = limiterOf(options);
+    const outcomes = [1, 2, 3].map(() => meet([watching, enforcing]).map(action));
+    expect(outcomes).toEqual([
+      ['pass', 'pass'],
+      ['pass', 'pass'],
+      ['pass', 'deny'],
+    ]);
+    expect(left(enforcing)).toEqual([0]);
+  });
+
+  test('asks no more where another has decided in earnest', () => {
+    const watching = limiterOf({ ...options, mode: 'shadow' });
+    const enforcing = limiterOf(options);
+    expect(meet([enforcing, watching]).map(action)).toEqual(['pass', undefined]);
+    expect(left(enforcing)).toEqual([1]);
+  });
+
+  test('may be one limiter, by a mode that depends on where it is met', () => {
+    let mode: 'shadow' | 'enforce' = 'shadow';
+    const limiter = limiterOf({ ...options, quota: 'fixed-window 1/1m', mode: () => mode });
+    const decide = (views: TestView[]): unknown[] =>
+      (['shadow', 'enforce'] as const).map((next, i) => {
+        mode = next;
+        return action(limiter.decide(views[i] as TestView));
+      });
+    expect(decide(viewsOf())).toEqual(['pass', 'pass']);
+    expect(decide(viewsOf())).toEqual(['pass', 'deny']);
+  });
+
+  test('does not change what another has told', () => {
+    const first = limiterOf({ ...options, legacyPolicy: 'a' });
+    const watching = limiterOf({
+      name: 'b',
+      quota: '0/1m',
+      mode: 'shadow',
+      legacyPolicy: 'b',
+      exposeHeaders: true,
+    });
+    const third = limiterOf({ name: 'c', quota: '1/1m' });
+    const [, second, last] = meet([first, watching, third]);
+    expect(second).toMatchObject({ action: 'pass', headers: [] });
+    expect(header(last, 'X-RateLimit-Limit')).toBe('2');
+  });
+});
+
+describe('a name that a request meets at several costs', () => {
+  test('is charged the largest', () => {
+    const cheap = limiterOf({ name: 'a', quota: 'fixed-window 20/1m' });
+    const dear = limiterOf({ name: 'a', quota: 'fixed-window 20/1m', cost: 10 });
+    expect(meet([cheap, dear]).map(action)).toEqual(['pass', 'pass']);
+    expect(left(cheap)).toEqual([10]);
+    expect(meet([dear, cheap]).map(action)).toEqual(['pass', undefined]);
+    expect(left(cheap)).toEqual([0]);
+    expect(meet([cheap]).map(action)).toEqual(['deny']);
+  });
+});
+
+describe('a later limiter that cannot decide', () => {
+  test('leaves the truth on what earlier ones have left', async () => {
+    const first = limiterOf({ name: 'all', quota: 'fixed-window 5/1m' });
+    const failing = new FailingStore(new MemoryStore({ clock }));
+    failing.fail();
+    const options = { name: 'b', quota: '5/1m', store: failing, onStoreError: 'deny' } as const;
+    const second = limiterOf({ ...options, onEvent: () => {} });
+    const [one, two] = viewsOf();
+    first.decide(one as TestView);
+    const denial = await second.decide(two as TestView);
+    expect(denial).toMatchObject({ status: 503 });
+    expect(header(denial, 'X-RateLimit-Remaining')).toBe('5');
+  });
+});
+
+describe('header families that share names', () => {
+  test('are told as the limiter that denies tells them', () => {
+    const first = limiterOf({ name: 'a', quota: '5/1m', headers: ['legacy', 'draft-8'] });
+    const second = limiterOf({ name: 'b', quota: '0/1m', headers: 'draft-7' });
+    const { headers } = meet([first, second])[1] as Denial;
+    expect(headers.map(([name]) => name)).toEqual([
+      'RateLimit',
+      'RateLimit-Policy',
+      'X-RateLimit-Limit',
+      'X-RateLimit-Remaining',
+      'X-RateLimit-Reset',
+      'Cache-Control',
+    ]);
+    expect(header({ headers }, 'RateLimit-Policy')).toBe('0;w=60');
   });
 });

@@ -1,0 +1,117 @@
+import type { Verdict } from '@floodgate/core';
+import { combineVerdicts, giveBack, type Steps, wait } from '@floodgate/core/internal';
+import type { HttpPolicy } from './policies.ts';
+import type { Meeting } from './responses.ts';
+
+/** What limiters have decided about one request, in order, and whether one is about to. */
+export class RequestRecord<Request> {
+  #meetings: readonly Meeting<Request>[] = [];
+  #deciding = 0;
+  readonly #waiting: (() => void)[] = [];
+
+  get meetings(): readonly Meeting<Request>[] {
+    return this.#meetings;
+  }
+
+  /** What all limiters together answer. */
+  get verdict(): Verdict {
+    const [only] = this.#meetings;
+    if (only !== undefined && this.#meetings.length === 1) return only.verdict;
+    return combineVerdicts(this.#meetings.map(({ verdict }) => verdict));
+  }
+
+  /** A limiter begins to decide. */
+  begin(): void {
+    this.#deciding += 1;
+  }
+
+  /** A limiter that began has decided, or failed to. */
+  end(): void {
+    this.#deciding -= 1;
+    if (this.#deciding > 0) return;
+    for (const work of this.#waiting.splice(0)) work();
+  }
+
+  /** Does something at once, or when no limiter is deciding any more. */
+  whenDecided(work: () => void): void {
+    if (this.#deciding === 0) work();
+    else this.#waiting.push(work);
+  }
+
+  /**
+   * Keeps what a limiter decided. What those before it took is given back where it denies: the request is not served, so
+   * nothing is charged for it.
+   */
+  *keep(meeting: Meeting<Request>): Steps<void> {
+    const all: Meeting<Request>[] = [];
+    for (const one of this.#meetings) {
+      all.push(
+        meeting.verdict.allowed || !one.verdict.allowed
+          ? one
+          : { ...one, verdict: yield* wait(giveBack(one.verdict)) },
+      );
+    }
+    all.push(meeting);
+    this.#meetings = all;
+  }
+
+  /** Whether a policy has decided about the request before. Who only watched then has not decided for who enforces now. */
+  isMet(policy: HttpPolicy<Request>, advisory: boolean): boolean {
+    return this.#meetings.some(({ policies, verdict }) =>
+      policies.some((one, i) => one === policy && (advisory || !isAdvisory(verdict, i))),
+    );
+  }
+
+  /**
+   * What the request was charged before for a subject: by a policy of the same name on the same store. Undefined where
+   * none was asked.
+   */
+  costOf(policy: HttpPolicy<Request>, key: string, advisory: boolean): number | undefined {
+    let cost: number | undefined;
+    for (const { decision } of this.#of(policy, key)) {
+      if (advisory || !decision.advisory) cost = Math.max(cost ?? 0, decision.cost);
+    }
+    return cost;
+  }
+
+  /** Gives back what a policy took of a subject while it only watched, since it is asked for in earnest now. */
+  *giveBackWatched(policy: HttpPolicy<Request>, key: string): Steps<void> {
+    for (const { verdict, decision } of this.#of(policy, key)) {
+      if (decision.advisory) yield* wait(verdict.settle({ [policy.name]: 0 }));
+    }
+  }
+
+  /** What was decided about a subject before. */
+  *#of(
+    policy: HttpPolicy<Request>,
+    key: string,
+  ): Generator<{ readonly verdict: Verdict; readonly decision: Verdict['decisions'][number] }> {
+    for (const { policies, verdict } of this.#meetings) {
+      for (const [i, one] of policies.entries()) {
+        const decision = verdict.decisions[i];
+        if (decision?.key === key && isAlike(one, policy)) yield { verdict, decision };
+      }
+    }
+  }
+}
+
+const records = new WeakMap<object, RequestRecord<never>>();
+
+/** The record of a request, which all limiters that meet it share. */
+export function recordOf<Request>(raw: object): RequestRecord<Request> {
+  let record = records.get(raw) as RequestRecord<unknown> | undefined;
+  if (record === undefined) {
+    record = new RequestRecord();
+    records.set(raw, record as RequestRecord<never>);
+  }
+  return record as RequestRecord<Request>;
+}
+
+function isAdvisory({ decisions }: Verdict, index: number): boolean {
+  return decisions[index]?.advisory === true;
+}
+
+/** Whether two policies count together. */
+function isAlike<Request>(a: HttpPolicy<Request>, b: HttpPolicy<Request>): boolean {
+  return a === b || (a.store !== undefined && a.store === b.store && a.name === b.name);
+}
