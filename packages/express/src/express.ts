@@ -5,16 +5,12 @@ import {
   HttpLimiter,
   type HttpLimiterOptions,
   handleOf,
-  headerOf,
   isPromise,
   type LimiterHandle,
+  NodeView,
   type Outcome,
-  onResponseClose,
-  type RequestView,
-  type ResponseEnd,
-  responseEndOf,
-  responseHeaderOf,
   routeName,
+  setHeaders,
   trustOf,
   type Verdict,
 } from '@floodgate/http';
@@ -75,24 +71,18 @@ export function rateLimit(options: RateLimitOptions): RateLimitMiddleware {
 }
 
 /** One request and its response, as the limiter sees them and as it is answered. */
-class Exchange implements RequestView<Request> {
-  readonly request: Request;
-  readonly raw: object;
-  readonly method: string;
+class Exchange extends NodeView<Request> {
   readonly address: string | undefined;
-  readonly #response: Response;
+  declare protected readonly response: Response;
   readonly #next: NextFunction;
 
   constructor(request: Request, response: Response, next: NextFunction) {
-    this.request = request;
-    this.raw = request;
-    this.method = request.method;
+    super(request, request, response);
     this.address = request.ip;
-    this.#response = response;
     this.#next = next;
   }
 
-  readonly fail = (error: unknown): void => this.#next(failureOf(error, this.#response));
+  readonly fail = (error: unknown): void => this.#next(failureOf(error, this.response));
 
   /** Of the mount path only the text is known, so its spelling is evened out: `/API` and `/api` are one mount. */
   get route(): string | undefined {
@@ -115,35 +105,15 @@ class Exchange implements RequestView<Request> {
     return this.request.app.get('trust proxy fn')(this.request.socket.remoteAddress, 0);
   }
 
-  get isClosed(): boolean {
-    return this.#response.closed || this.request.socket.destroyed;
-  }
-
-  get responseEnd(): ResponseEnd {
-    return responseEndOf(this.#response);
-  }
-
-  header(name: string): string | undefined {
-    return headerOf(this.request, name);
-  }
-
-  responseHeader(name: string): string | undefined {
-    return responseHeaderOf(this.#response, name);
-  }
-
-  onClose(listener: () => void): () => void {
-    return onResponseClose(this.#response, listener);
-  }
-
   /** Sets headers and answers a denial; true where the request may go on. */
   answer(outcome: Outcome | undefined, handler: DenialHandler | undefined): boolean {
     if (outcome === undefined) return true;
     if (outcome.action === 'drop') return false;
-    const response = this.#response;
+    const { response } = this;
     this.request.rateLimit = outcome.verdict;
     // Begun by somebody who will end it.
     if (response.headersSent) return outcome.action === 'pass' && !response.writableEnded;
-    for (const [name, value] of outcome.headers) response.setHeader(name, value);
+    setHeaders(response, outcome);
     if (outcome.action === 'pass') return true;
     response.statusCode = outcome.status;
     const answered =

@@ -1,13 +1,9 @@
 import {
   errorOf,
   type HttpLimiter,
-  headerOf,
   isPromise,
+  NodeView,
   type Outcome,
-  onResponseClose,
-  type RequestView,
-  type ResponseEnd,
-  responseEndOf,
   routeName,
   toError,
 } from '@floodgate/http';
@@ -21,16 +17,13 @@ export type Done = (error?: Error) => void;
 export type Limiter = HttpLimiter<FastifyRequest, DenialHandler>;
 
 /** One request and its reply, as the limiter sees them and as it is answered. */
-export class Exchange implements RequestView<FastifyRequest> {
-  readonly request: FastifyRequest;
-  readonly method: string;
+export class Exchange extends NodeView<FastifyRequest> {
   readonly #reply: FastifyReply;
   readonly #done: Done;
   #address: string | undefined;
 
   constructor(request: FastifyRequest, reply: FastifyReply, done: Done) {
-    this.request = request;
-    this.method = request.method;
+    super(request, request.raw, reply.raw);
     this.#reply = reply;
     this.#done = done;
   }
@@ -54,10 +47,6 @@ export class Exchange implements RequestView<FastifyRequest> {
     if (mayGoOn) this.#done();
   }
 
-  get raw(): object {
-    return this.request.raw;
-  }
-
   get address(): string | undefined {
     this.#address ??= this.request.ip;
     return this.#address;
@@ -73,28 +62,12 @@ export class Exchange implements RequestView<FastifyRequest> {
   }
 
   get isPeerTrusted(): boolean {
-    return isTrusted(this.request, this.request.raw.socket.remoteAddress, 1);
+    return isTrusted(this.request, this.raw.socket.remoteAddress, 1);
   }
 
-  get isClosed(): boolean {
-    return this.#reply.raw.closed || this.request.raw.socket.destroyed;
-  }
-
-  get responseEnd(): ResponseEnd {
-    return responseEndOf(this.#reply.raw);
-  }
-
-  header(name: string): string | undefined {
-    return headerOf(this.request.raw, name);
-  }
-
-  responseHeader(name: string): string | undefined {
+  override responseHeader(name: string): string | undefined {
     const value = this.#reply.getHeader(name);
     return Array.isArray(value) ? value.join(', ') : value?.toString();
-  }
-
-  onClose(listener: () => void): () => void {
-    return onResponseClose(this.#reply.raw, listener);
   }
 
   readonly #fail = (error: unknown): void => {
@@ -115,6 +88,10 @@ export class Exchange implements RequestView<FastifyRequest> {
     this.request.rateLimit = outcome.verdict;
     // A hook may have answered already.
     if (reply.sent || reply.raw.headersSent) return outcome.action === 'pass';
+    for (const name of outcome.removed) {
+      reply.removeHeader(name);
+      reply.raw.removeHeader(name);
+    }
     for (const [name, value] of outcome.headers) {
       // Fastify adds its own headers to those that are there, and who hijacks the reply sends only the latter.
       if (reply.hasHeader(name)) reply.header(name, value);

@@ -41,15 +41,13 @@ export {
 export { fromAddresses, type HasAddress } from './addresses.ts';
 
 // What an adapter needs
+export { NodeView } from './node-view.ts';
 export { type RequestView, trustOf } from './request-view.ts';
 export {
   endWith,
   failureOf,
-  headerOf,
   keepingHeaders,
-  onResponseClose,
-  responseEndOf,
-  responseHeaderOf,
+  setHeaders,
 } from './node-http.ts';
 export {
   type Denial,

@@ -2,9 +2,9 @@ import type { ChargeRequest, Duration, Verdict } from '@floodgate/core';
 
 export interface PeekOptions {
   /** Units; 0 asks what is left. @default the policy's, or 1 where that depends on the request */
-  readonly cost?: number;
+  readonly cost?: number | undefined;
   /** The plan to look by: needed where the limiter has plans. */
-  readonly plan?: string;
+  readonly plan?: string | undefined;
 }
 
 /**

@@ -1,9 +1,10 @@
 import type { EventEmitter } from 'node:events';
-import type { IncomingMessage, OutgoingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { toError } from '@floodgate/core/internal';
 import type { Body } from './body.ts';
 import type { Header } from './headers.ts';
 import type { ResponseEnd } from './options.ts';
+import type { Denial, Pass } from './outcome.ts';
 
 // What parts of a view and of an outcome come to with Node.js's own request and response.
 
@@ -12,12 +13,6 @@ export function headerOf({ headers }: IncomingMessage, name: string): string | u
   // The headers are an object like any other: `constructor` is in all of them.
   const value = Object.hasOwn(headers, name) ? headers[name] : undefined;
   return Array.isArray(value) ? value.join(', ') : value;
-}
-
-/** What `responseHeader` comes to with Node.js's own response. */
-export function responseHeaderOf(response: OutgoingMessage, name: string): string | undefined {
-  const value = response.getHeader(name);
-  return Array.isArray(value) ? value.join(', ') : value?.toString();
 }
 
 /** What `onClose` comes to with Node.js's own response. */
@@ -62,6 +57,12 @@ const NOT_ANSWERED = 499;
 function changeMaxListeners(emitter: EventEmitter, difference: number): void {
   const most = emitter.getMaxListeners();
   if (most > 0) emitter.setMaxListeners(most + difference);
+}
+
+/** Sets the headers of an outcome, and removes those that no longer hold. */
+export function setHeaders(response: ServerResponse, { headers, removed }: Pass | Denial): void {
+  for (const name of removed) response.removeHeader(name);
+  for (const [name, value] of headers) response.setHeader(name, value);
 }
 
 /** Ends a response with a body, or with none. */

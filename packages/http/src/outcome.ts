@@ -7,6 +7,8 @@ export interface Pass {
   readonly action: 'pass';
   readonly verdict: Verdict;
   readonly headers: readonly Header[];
+  /** The names of headers that earlier limiters told, and that hold no longer. */
+  readonly removed: readonly string[];
 }
 
 /** The request is to be answered with this status, these headers and this body. */
@@ -16,6 +18,7 @@ export interface Denial {
   readonly reason: 'limit' | 'unavailable';
   readonly verdict: Verdict;
   readonly headers: readonly Header[];
+  readonly removed: readonly string[];
   readonly status: number;
   /** Absent where the limiter has a `handler`, which writes its own, and where a `body` function answered none. */
   readonly body: Body | undefined;

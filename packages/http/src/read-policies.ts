@@ -18,6 +18,7 @@ import type {
 import { Plans, QuotaByPlan, readPlans } from './plans.ts';
 import type { HttpPolicy } from './policies.ts';
 import { byIp, toResolvers } from './resolvers.ts';
+import { onlyFailures, onlySuccesses } from './settle.ts';
 
 /** What a policy may have of its own, or share with others. */
 export type Parts<Request> = Pick<
@@ -48,6 +49,9 @@ export function readParts<Request>(
     throw invalid(CODE, `${prefix}cost`, 'a whole number, 0 or more, or a function', cost);
   }
   checkFunction(options.settle, `${prefix}settle`);
+  if ([onlyFailures, onlySuccesses].includes(options.settle as never)) {
+    throw invalid(CODE, `${prefix}settle`, 'what `onlyFailures()` answers, called', options.settle);
+  }
   if (typeof mode !== 'function' && !MODES.includes(mode)) {
     throw invalid(CODE, `${prefix}mode`, "'enforce', 'shadow', 'off' or a function", mode);
   }

@@ -56,7 +56,7 @@ export class Responses<Request> {
       }
       this.#expose(headers, view);
     }
-    return { action: 'pass', verdict, headers };
+    return { action: 'pass', verdict, headers, removed: this.#stale(headers, meetings) };
   }
 
   /** What is said of a request that this limiter denied. The last of the meetings is its own. */
@@ -95,14 +95,17 @@ export class Responses<Request> {
             policy: told.length > 0 ? reason.policy : undefined,
             violated: told.map(({ policy }) => policy),
             shown: shownOf(meetings).map(({ decision }) => decision),
-            // A larger plan is no help against what is no quota of a plan.
+            // A larger plan is no help against a block, nor against what is no quota of a plan.
             plan: own.plan && {
               ...own.plan,
-              denied: told.some((decision) => policyOf(decision).quota instanceof QuotaByPlan),
+              denied: told.some(
+                (one) => policyOf(one).quota instanceof QuotaByPlan && !one.blocked,
+              ),
             },
           })
         : undefined;
-    return { action: 'deny', reason: 'limit', verdict, headers, status, body };
+    const removed = this.#stale(headers, meetings);
+    return { action: 'deny', reason: 'limit', verdict, headers, removed, status, body };
   }
 
   /** How a request is answered that nobody could decide about, where the rule for that is to deny. */
@@ -122,6 +125,7 @@ export class Responses<Request> {
       reason: 'unavailable',
       verdict,
       headers,
+      removed: this.#stale(headers, meetings),
       status: 503,
       body: handler === undefined ? said : undefined,
     };
@@ -164,6 +168,23 @@ export class Responses<Request> {
     if (added.length === 0) return;
     const names = before === undefined || before.trim() === '' ? added : [before, ...added];
     headers.push(['Access-Control-Expose-Headers', names.join(', ')]);
+  }
+
+  /**
+   * What earlier limiters have told that does not hold beside these headers: of a denial all that is not told anew; else
+   * what shares names with this limiter's own.
+   */
+  #stale(headers: readonly Header[], meetings: readonly Meeting<Request>[]): readonly string[] {
+    if (meetings.length < 2 || headers.length === 0) return NOTHING;
+    const isDenied = meetings.at(-1)?.verdict.allowed === false;
+    const own = [...this.#writers.keys()];
+    const told = new Set(headers.map(([name]) => name));
+    const stale = meetings.flatMap(({ responses }) =>
+      [...responses.#writers].flatMap(([family, { names }]) =>
+        isDenied || own.some((one) => clash(one, family)) ? names : [],
+      ),
+    );
+    return [...new Set(stale)].filter((name) => !told.has(name));
   }
 
   /**
@@ -243,6 +264,8 @@ function* upgradeUrlOf<Request>(
   const url = yield* wait(upgradeUrl(request, name));
   return url === undefined ? undefined : readText(url, 'upgradeUrl');
 }
+
+const NOTHING: readonly string[] = [];
 
 /** Denials are about one moment: nobody should be shown them later. */
 const NO_STORE: Header = ['Cache-Control', 'no-store'];

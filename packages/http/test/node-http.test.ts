@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, ServerResponse } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { describe, expect, jest, test } from '@jest/globals';
-import { onResponseClose } from '../src/index.ts';
+import { onResponseClose } from '../src/node-http.ts';
 
 /** Hands over the response to a real request, and afterwards ends it. */
 async function withResponse(work: (response: ServerResponse) => void): Promise<void> {

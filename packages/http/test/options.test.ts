@@ -1,6 +1,6 @@
 import { MemoryStore } from '@floodgate/core';
 import { describe, expect, test } from '@jest/globals';
-import { byIp, HttpLimiter, type HttpLimiterOptions } from '../src/index.ts';
+import { byIp, HttpLimiter, type HttpLimiterOptions, onlyFailures } from '../src/index.ts';
 
 const limit = { limit: 5, window: '1m' };
 const policy = { name: 'a', quota: '5/1m' };
@@ -63,6 +63,12 @@ describe('options that are wrong are refused when the limiter is made', () => {
     ['cost as a text', { ...limit, cost: '1' }, /`cost`.*"1"/],
     ['cost NaN', { ...limit, cost: Number.NaN }, /`cost`.*NaN/],
     ['cost -1', { ...limit, cost: -1 }, /`cost`.*-1/],
+    [
+      'settle not called',
+      { ...limit, settle: onlyFailures },
+      /`settle`.*`onlyFailures\(\)`.*called/,
+    ],
+    ['settle a number', { ...limit, settle: 3 }, /`settle` to be a function/],
     ['mode on', { ...limit, mode: 'on' }, /`mode`.*'shadow'.*"on"/],
     ['skip a list', { ...limit, skip: ['10.0.0.0/8'] }, /`skip`.*function/],
     ['headers true', { ...limit, headers: true }, /`headers`.*true/],

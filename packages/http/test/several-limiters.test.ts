@@ -394,6 +394,13 @@ describe('a later limiter that cannot decide', () => {
 });
 
 describe('header families that share names', () => {
+  test('are those of the later limiter, and nothing is left of the others', () => {
+    const first = limiterOf({ name: 'a', quota: '5/1m', headers: 'draft-8' });
+    const second = limiterOf({ name: 'b', quota: '5/1m', headers: ['legacy', 'draft-6'] });
+    const [, pass] = meet([first, second]);
+    expect(pass).toMatchObject({ action: 'pass', removed: ['RateLimit'] });
+  });
+
   test('are told as the limiter that denies tells them', () => {
     const first = limiterOf({ name: 'a', quota: '5/1m', headers: ['legacy', 'draft-8'] });
     const second = limiterOf({ name: 'b', quota: '0/1m', headers: 'draft-7' });
@@ -407,5 +414,13 @@ describe('header families that share names', () => {
       'Cache-Control',
     ]);
     expect(header({ headers }, 'RateLimit-Policy')).toBe('0;w=60');
+  });
+
+  test('of a denial say no reset where no wait helps, though an earlier limiter said one', () => {
+    const first = limiterOf({ name: 'a', quota: '5/1m' });
+    const second = limiterOf({ name: 'b', quota: '5/1m', cost: 6 });
+    const { headers, removed } = meet([first, second])[1] as Denial;
+    expect(header({ headers }, 'X-RateLimit-Reset')).toBeUndefined();
+    expect(removed).toEqual(['X-RateLimit-Reset']);
   });
 });

@@ -3,17 +3,13 @@ import {
   HttpLimiter,
   type HttpLimiterOptions,
   handleOf,
-  headerOf,
   isPromise,
   keepingHeaders,
   type LimiterHandle,
+  NodeView,
   type Outcome,
-  onResponseClose,
-  type RequestView,
-  type ResponseEnd,
-  responseEndOf,
-  responseHeaderOf,
   routeName,
+  setHeaders,
   toError,
   type Verdict,
 } from '@floodgate/http';
@@ -68,19 +64,9 @@ export function rateLimit(options: RateLimitOptions): RateLimitMiddleware {
 }
 
 /** One request, as the limiter sees it. */
-class ContextView implements RequestView<Context> {
-  readonly request: Context;
-
+class ContextView extends NodeView<Context> {
   constructor(context: Context) {
-    this.request = context;
-  }
-
-  get raw(): object {
-    return this.request.req;
-  }
-
-  get method(): string {
-    return this.request.method;
+    super(context, context.req, context.res);
   }
 
   get address(): string | undefined {
@@ -106,26 +92,6 @@ class ContextView implements RequestView<Context> {
   get isPeerTrusted(): boolean {
     return this.request.app.proxyIpHeader.toLowerCase() === 'x-forwarded-for';
   }
-
-  get isClosed(): boolean {
-    return this.request.res.closed || this.request.req.socket.destroyed;
-  }
-
-  get responseEnd(): ResponseEnd {
-    return responseEndOf(this.request.res);
-  }
-
-  header(name: string): string | undefined {
-    return headerOf(this.request.req, name);
-  }
-
-  responseHeader(name: string): string | undefined {
-    return responseHeaderOf(this.request.res, name);
-  }
-
-  onClose(listener: () => void): () => void {
-    return onResponseClose(this.request.res, listener);
-  }
 }
 
 type Route = { readonly path: string | RegExp; readonly methods: readonly string[] };
@@ -139,7 +105,7 @@ function begin(context: Context, outcome: Outcome): boolean {
   // A hook may have answered already.
   if (context.headerSent) return outcome.action === 'pass' && !context.res.writableEnded;
   if (outcome.action === 'deny') context.status = outcome.status;
-  for (const [name, value] of outcome.headers) context.set(name, value);
+  setHeaders(context.res, outcome);
   const { onerror, res } = context;
   // Koa answers an error by removing all headers first: these stay, unless the error has its own.
   context.onerror = (error) => {

@@ -111,6 +111,17 @@ export const severalLimiters: readonly Scenario[] = [
     ],
   },
   {
+    name: 'what no longer holds of an earlier limiter is removed',
+    limiters: [
+      { on: ['app', '/hello'], options: { name: 'all', quota: 'fixed-window 10/1m' } },
+      { on: ['/login', '/json'], options: { name: 'dear', quota: 'fixed-window 1/1m', cost: 2 } },
+    ],
+    steps: [
+      [get('/hello'), served(legacy(10, 9, 60))],
+      [get('/login'), denied(undefined, legacy(1, 1))],
+    ],
+  },
+  {
     name: 'of several limiters the tightest shows where there is room for one',
     limiters: [
       { options: { name: 'all', quota: 'fixed-window 2/1m' } },
