@@ -33,25 +33,39 @@ export function* settleCharge(
   }
 }
 
-/** Gives all of it back. */
-export function* refundTaken({ store, charge, atMs, onFailed }: Taken): Steps<void> {
-  if (charge.cost === 0) return;
-  try {
-    yield* wait(store.refund([{ ...charge, atMs }]));
-  } catch (error) {
-    onFailed(error);
+/** Gives all of it back, each store's in one step. */
+export function* refundTaken(taken: readonly Taken[]): Steps<void> {
+  for (const [store, ofStore] of byStore(taken)) {
+    try {
+      yield* wait(store.refund(ofStore.map(({ charge, atMs }) => ({ ...charge, atMs }))));
+    } catch (error) {
+      ofStore[0]?.onFailed(error);
+    }
   }
 }
 
-/** What is left, of a charge that was given back; `before` where its store cannot tell. */
-export function* askUncharged({ store, charge }: Taken, before: Decision): Steps<Decision> {
-  if (charge.cost === 0) return before;
-  try {
-    const [decision] = yield* wait(store.take([{ ...charge, cost: 0 }], PEEK));
-    return decision as Decision;
-  } catch {
-    return before;
+/** What is left, of what was given back; nothing of a store that cannot tell. */
+export function* askUncharged(taken: readonly Taken[]): Steps<Map<Taken, Decision>> {
+  const decisions = new Map<Taken, Decision>();
+  for (const [store, ofStore] of byStore(taken)) {
+    try {
+      const asked = ofStore.map(({ charge }) => ({ ...charge, cost: 0 }));
+      const answers = yield* wait(store.take(asked, PEEK));
+      for (const [i, one] of ofStore.entries()) decisions.set(one, answers[i] as Decision);
+    } catch {
+      // It was told of when it could not give back.
+    }
   }
+  return decisions;
+}
+
+/** What took something, by store. */
+function byStore(taken: readonly Taken[]): Map<Store, Taken[]> {
+  const stores = new Map<Store, Taken[]>();
+  for (const one of taken) {
+    if (one.charge.cost > 0) stores.set(one.store, [...(stores.get(one.store) ?? []), one]);
+  }
+  return stores;
 }
 
 /** The name under which what a policy has settled is counted. */

@@ -4,7 +4,8 @@ import { type Degraded, type StoreErrorRule, strictest } from './degraded.ts';
 import { type Steps, wait } from './maybe-promise.ts';
 import { limitOf } from './quota.ts';
 import type { Reservations } from './reservations.ts';
-import type { Charge, Refund, Store } from './store.ts';
+import { refundTaken } from './settlement.ts';
+import type { Charge, Store } from './store.ts';
 import { isAdmitted } from './verdict.ts';
 
 /**
@@ -117,21 +118,12 @@ function* ask(part: Part, charges: readonly Charge[], mode: 'take' | 'peek'): St
 }
 
 function* giveBack(part: Part, onFailed: (error: unknown) => void): Steps<void> {
-  const refunds = new Map<Store, Refund[]>();
-  for (const [index, store] of part.stores.entries()) {
+  const taken = part.stores.flatMap((store, index) => {
     const charge = part.charges[index] as Charge;
     const { allowed, atMs } = part.decisions[index] as Decision;
-    if (store !== undefined && allowed && charge.cost > 0) {
-      refunds.set(store, [...(refunds.get(store) ?? []), { ...charge, atMs }]);
-    }
-  }
-  for (const [store, taken] of refunds) {
-    try {
-      yield* wait(store.refund(taken));
-    } catch (error) {
-      onFailed(error);
-    }
-  }
+    return store !== undefined && allowed ? { store, charge, atMs, onFailed } : [];
+  });
+  yield* refundTaken(taken);
 }
 
 /** In a denied group, those that had room say what they have left, uncharged. A store that denied has done so. */

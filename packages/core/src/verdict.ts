@@ -221,12 +221,11 @@ export class Verdict {
   }
 
   *#giveBack(): Steps<Verdict> {
-    const answers = [...this.#answers];
-    const taken = this.#charges.map((_, index) => this.#takenAt(index));
-    for (const one of taken) if (one !== undefined) yield* refundTaken(one);
-    for (const [index, one] of taken.entries()) {
-      if (one !== undefined) answers[index] = yield* askUncharged(one, answers[index] as Decision);
-    }
+    const all = this.#charges.map((_, index) => this.#takenAt(index));
+    const taken = all.filter((one) => one !== undefined);
+    yield* refundTaken(taken);
+    const left = yield* askUncharged(taken);
+    const answers = this.#answers.map((answer, index) => left.get(all[index] as Taken) ?? answer);
     return new Verdict(this.#charges, answers, undefined, this.degraded);
   }
 

@@ -18,7 +18,7 @@ import {
   wait,
 } from '@floodgate/core/internal';
 import { readBoolean } from './answers.ts';
-import { chargesOf, type RequestCharges } from './charges.ts';
+import { RequestCharges } from './charges.ts';
 import { claimNames } from './claimed-names.ts';
 import type { LimiterHandle, PeekOptions } from './limiter-handle.ts';
 import { Operator } from './operator.ts';
@@ -57,8 +57,10 @@ export class HttpLimiter<Request = unknown, Handler extends AnyFunction = AnyFun
   /** Whether a policy learns its costs when the response has ended. */
   readonly #settles: boolean;
   readonly #operator: Operator<Request>;
-  /** What ends with the limiter, and with all that extend it. */
-  readonly #onClose: (() => void)[];
+  /** Stands for the store of policies that name none: one for a limiter and all that extend it. */
+  readonly #ownStore: object;
+  /** Gives the names back that the limiter, and all that extend it, claimed. */
+  readonly #releases: (() => void)[];
 
   /** @throws FloodgateError `FLOODGATE_INVALID_OPTION` or `FLOODGATE_INVALID_QUOTA` where an option is wrong */
   constructor(
@@ -84,20 +86,24 @@ export class HttpLimiter<Request = unknown, Handler extends AnyFunction = AnyFun
     this.#policies = all;
     this.#responses = new Responses(settled);
     this.#settles = all.some(({ settle }) => settle !== undefined);
+    this.#limiter =
+      base === undefined
+        ? rateLimiterOf(options, policies)
+        : base.#limiter.extend(toCorePolicies(policies));
+    this.#ownStore = base === undefined ? {} : base.#ownStore;
+    // When all else is known to be right: a limiter that is never made claims nothing.
+    const release = claimNames(policies, this.#ownStore);
+    this.#releases = base === undefined ? [] : base.#releases;
+    this.#releases.push(release);
+    const limits = { policies, limiter: this.#limiter };
     if (base === undefined) {
-      this.#limiter = rateLimiterOf(options, policies);
       this.#warnings = new Warnings((event, request) => this.#report(event, request));
-      this.#operator = new Operator({ policies, limiter: this.#limiter });
-      this.#onClose = [];
+      this.#operator = new Operator(limits);
     } else {
-      this.#limiter = base.#limiter.extend(toCorePolicies(policies));
       this.#warnings = base.#warnings;
-      this.#onClose = base.#onClose;
       this.#operator = base.#operator;
-      this.#operator.add({ policies, limiter: this.#limiter });
+      this.#operator.add(limits);
     }
-    // The store of policies that name none is that of all that extend one limiter, as this list is.
-    this.#onClose.push(claimNames(policies, this.#onClose));
   }
 
   /**
@@ -149,7 +155,7 @@ export class HttpLimiter<Request = unknown, Handler extends AnyFunction = AnyFun
 
   close(): void {
     this.#limiter.close();
-    for (const close of this.#onClose.splice(0)) close();
+    for (const release of this.#releases.splice(0)) release();
   }
 
   *#decide(view: RequestView<Request>): Steps<Outcome | undefined> {
@@ -173,10 +179,10 @@ export class HttpLimiter<Request = unknown, Handler extends AnyFunction = AnyFun
     record: RequestRecord<Request>,
     view: RequestView<Request>,
   ): Steps<Outcome | undefined> {
-    let charges: RequestCharges<Request>;
+    const charges = new RequestCharges(view, record, this.#warnings);
     record.begin();
     try {
-      charges = yield* chargesOf(view, this.#policies, record, this.#warnings);
+      yield* charges.add(this.#policies);
       if (charges.charges.length === 0) return undefined;
       yield* this.#take(charges, record, view.request);
     } finally {
@@ -191,7 +197,7 @@ export class HttpLimiter<Request = unknown, Handler extends AnyFunction = AnyFun
       const told = typeof mode === 'string' ? mode : yield* wait(mode(request));
       if (told !== 'shadow' && told !== 'off') return false;
     }
-    return true;
+    return this.#policies.length > 0;
   }
 
   *#take(
@@ -200,6 +206,8 @@ export class HttpLimiter<Request = unknown, Handler extends AnyFunction = AnyFun
     request: Request,
   ): Steps<void> {
     if (record.meetings.length > 0) {
+      const name = record.sameNameAs(policies);
+      if (name !== undefined) this.#warnings.sameName(name, request);
       for (const [i, { key, advisory }] of charges.entries()) {
         const policy = policies[i] as HttpPolicy<Request>;
         if (advisory !== true) yield* record.giveBackWatched(policy, key);

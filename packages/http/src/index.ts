@@ -9,6 +9,7 @@ export type {
   HttpLimiterOptions,
   Mode,
   Plan,
+  PlansOptions,
   PolicyOptions,
   ResponseEnd,
   SettleFunction,

@@ -24,24 +24,17 @@ export class Operator<Request> {
   readonly #own: Limits<Request>;
   /** Of those that extend the limiter, the policies that it has not. */
   readonly #extensions: Limits<Request>[] = [];
-  #everything: Limits<Request>;
+  /** All of it, put together when somebody asks. */
+  #everything: Limits<Request> | undefined;
 
   constructor(own: Limits<Request>) {
     this.#own = own;
-    this.#everything = own;
   }
 
   /** Has the keys of an extension found as well. */
   add(extension: Limits<Request>): void {
     this.#extensions.push(extension);
-    const names = new Set(this.#own.policies.map(({ name }) => name));
-    const added = this.#extensions
-      .flatMap(({ policies }) => policies)
-      .filter(({ name }) => !names.has(name) && names.add(name));
-    this.#everything = {
-      policies: [...this.#own.policies, ...added],
-      limiter: this.#own.limiter.extend(toCorePolicies(added)),
-    };
+    this.#everything = undefined;
   }
 
   peek(
@@ -49,7 +42,7 @@ export class Operator<Request> {
     options: PeekOptions = {},
   ): Verdict | Promise<Verdict> {
     checkOptions(CODE, 'peek options', options, ['cost', 'plan']);
-    const { policies, limiter } = this.#everything;
+    const { policies, limiter } = this.#all;
     const { cost, plan } = options;
     if (Array.isArray(key)) return limiter.peek(key, cost === undefined ? undefined : { cost });
     checkKey(key);
@@ -67,6 +60,19 @@ export class Operator<Request> {
     throw invalid(CODE, 'plan', 'a plan that has limits', plan);
   }
 
+  get #all(): Limits<Request> {
+    if (this.#everything !== undefined) return this.#everything;
+    const names = new Set(this.#own.policies.map(({ name }) => name));
+    const added = this.#extensions
+      .flatMap(({ policies }) => policies)
+      .filter(({ name }) => !names.has(name) && names.add(name));
+    this.#everything = {
+      policies: [...this.#own.policies, ...added],
+      limiter: this.#own.limiter.extend(toCorePolicies(added)),
+    };
+    return this.#everything;
+  }
+
   /** Does something for the subjects of a key: those of the limiter's policies, and of all that extend it. */
   forSubjects(
     key: string,
@@ -82,7 +88,7 @@ export class Operator<Request> {
       const done = act(limiter, subjects);
       if (isPromise(done)) pending.push(done);
     }
-    if (!isKnown) throw unknownKind(this.#everything.policies, key);
+    if (!isKnown) throw unknownKind(this.#all.policies, key);
     if (pending.length > 0) return Promise.all(pending).then(() => undefined);
   }
 }

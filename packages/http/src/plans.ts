@@ -1,10 +1,4 @@
-import {
-  type Clock,
-  FloodgateError,
-  type Quota,
-  slidingWindowCounter,
-  tokenBucket,
-} from '@floodgate/core';
+import { FloodgateError, type Quota, slidingWindowCounter, tokenBucket } from '@floodgate/core';
 import {
   type Awaitable,
   checkOptions,
@@ -12,6 +6,7 @@ import {
   isPromise,
   type Steps,
 } from '@floodgate/core/internal';
+import { kindOf } from './keys.ts';
 import type { Plan, PlansOptions } from './options.ts';
 import type { Warnings } from './warnings.ts';
 
@@ -67,6 +62,8 @@ export class QuotaByPlan<Request> {
 export interface FoundPlan<Request> {
   readonly name: string;
   readonly upgradeUrl: PlansOptions<Request>['upgradeUrl'];
+  /** Whether the client may know of it: not where all quotas of plans only watch. */
+  readonly isTold: boolean;
 }
 
 /** The plans of a limiter, and whose is which. */
@@ -91,17 +88,16 @@ export class Plans<Request> {
    * @throws FloodgateError `FLOODGATE_UNKNOWN_PLAN` where there is no default for a request without one; whatever the
    *   look-up throws
    */
-  *find(key: string, request: Request, clock: Clock, warnings: Warnings<Request>): Steps<string> {
+  *find(key: string, request: Request, nowMs: number, warnings: Warnings<Request>): Steps<string> {
     let answer: unknown;
     try {
-      answer = this.#lookUp(key, request, clock);
+      answer = this.#lookUp(key, request, nowMs);
       if (isPromise(answer)) answer = yield answer;
     } catch (error) {
       if (this.#defaultPlan === undefined) throw error;
-      warnings.planFailed(error, request);
+      warnings.planFailed(error, request, nowMs);
       return this.#defaultPlan;
     }
-    warnings.planFound();
     if (this.names.includes(answer as string)) return answer as string;
     const isMissing = answer === undefined || answer === null;
     if (this.#defaultPlan === undefined) {
@@ -117,22 +113,33 @@ export class Plans<Request> {
   }
 
   /** One that takes too long is not waited for by those who come later: it may never answer. */
-  #lookUp(key: string, request: Request, clock: Clock): Awaitable<unknown> {
+  #lookUp(key: string, request: Request, nowMs: number): Awaitable<unknown> {
     const known = this.#pending.get(key);
-    if (known !== undefined && Math.abs(clock.now() - known.sinceMs) < SHARED_FOR_MS) {
+    if (known !== undefined && isFresh(known, nowMs)) {
       return known.answer;
     }
     const found = this.#plan(request);
     if (!isPromise(found)) return found;
     // Once: a query that is no promise may be sent again each time that somebody waits for it.
     const answer = Promise.resolve(found);
-    const lookUp = { answer, sinceMs: clock.now() };
+    if (!isOfOne(key)) return answer;
+    const lookUp = { answer, sinceMs: nowMs };
+    this.#dropStale(nowMs);
+    this.#pending.delete(key);
     this.#pending.set(key, lookUp);
     const done = (): void => {
       if (this.#pending.get(key) === lookUp) this.#pending.delete(key);
     };
     answer.then(done, done);
     return answer;
+  }
+
+  /** Forgets look-ups that nobody shares any more: there may be many that never answer. The oldest come first. */
+  #dropStale(nowMs: number): void {
+    for (const [key, lookUp] of this.#pending) {
+      if (isFresh(lookUp, nowMs)) return;
+      this.#pending.delete(key);
+    }
   }
 }
 
@@ -142,6 +149,17 @@ interface LookUp {
 }
 
 const SHARED_FOR_MS = 1000;
+
+function isFresh({ sinceMs }: LookUp, nowMs: number): boolean {
+  return Math.abs(nowMs - sinceMs) < SHARED_FOR_MS;
+}
+
+/** Whether a key is one client's: an address or a route may be that of many, each with a plan of its own. */
+function isOfOne(key: string): boolean {
+  return !OF_MANY.includes(kindOf(key));
+}
+
+const OF_MANY = ['ip', 'route', 'global'];
 
 const CODE = 'FLOODGATE_INVALID_OPTION';
 

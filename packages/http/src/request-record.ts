@@ -67,11 +67,22 @@ export class RequestRecord<Request> {
    * none was asked.
    */
   costOf(policy: HttpPolicy<Request>, key: string, advisory: boolean): number | undefined {
+    if (this.#meetings.length === 0) return undefined;
     let cost: number | undefined;
-    for (const { decision } of this.#of(policy, key)) {
-      if (advisory || !decision.advisory) cost = Math.max(cost ?? 0, decision.cost);
+    for (const { verdict, decision } of this.#of(policy, key)) {
+      const isTaken = verdict.allowed && decision.allowed && isCounted(decision);
+      if (isTaken && (advisory || !decision.advisory)) cost = (cost ?? 0) + decision.cost;
     }
     return cost;
+  }
+
+  /** The name of a policy that another one has too, which counts apart. */
+  sameNameAs(policies: readonly HttpPolicy<Request>[]): string | undefined {
+    const before = this.#meetings.flatMap((meeting) => meeting.policies);
+    const same = policies.find((policy) =>
+      before.some((one) => one.name === policy.name && !isAlike(one, policy)),
+    );
+    return same?.name;
   }
 
   /** Gives back what a policy took of a subject while it only watched, since it is asked for in earnest now. */
@@ -95,16 +106,21 @@ export class RequestRecord<Request> {
   }
 }
 
-const records = new WeakMap<object, RequestRecord<never>>();
+/**
+ * Where a request keeps it: looked for at each request, a property takes a fraction of what a weak map does. Each copy of
+ * this package has its own.
+ */
+const RECORD = Symbol('floodgate');
+
+interface Recorded {
+  [RECORD]?: unknown;
+}
 
 /** The record of a request, which all limiters that meet it share. */
 export function recordOf<Request>(raw: object): RequestRecord<Request> {
-  let record = records.get(raw) as RequestRecord<unknown> | undefined;
-  if (record === undefined) {
-    record = new RequestRecord();
-    records.set(raw, record as RequestRecord<never>);
-  }
-  return record as RequestRecord<Request>;
+  const recorded = raw as Recorded;
+  recorded[RECORD] ??= new RequestRecord<Request>();
+  return recorded[RECORD] as RequestRecord<Request>;
 }
 
 function isAdvisory({ decisions }: Verdict, index: number): boolean {
@@ -114,4 +130,9 @@ function isAdvisory({ decisions }: Verdict, index: number): boolean {
 /** Whether two policies count together. */
 function isAlike<Request>(a: HttpPolicy<Request>, b: HttpPolicy<Request>): boolean {
   return a === b || (a.store !== undefined && a.store === b.store && a.name === b.name);
+}
+
+/** Whether a store, or what stands in for it, has counted a decision. */
+function isCounted({ degraded }: Verdict['decisions'][number]): boolean {
+  return degraded === undefined || degraded === 'local';
 }

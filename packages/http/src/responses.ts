@@ -150,7 +150,7 @@ export class Responses<Request> {
     if (body === 'problem') return problem(refusal, text);
     const upgradeUrl = plan?.denied ? yield* upgradeUrlOf(plan, request) : undefined;
     return rateLimited(
-      { ...refusal, plan: plan?.name, upgradeUrl },
+      { ...refusal, plan: plan?.isTold === true ? plan.name : undefined, upgradeUrl },
       text ?? defaultMessage(refusal),
     );
   }

@@ -6,18 +6,18 @@ import {
 } from 'node:http';
 import { Server as HttpsServer } from 'node:https';
 import type { Duplex } from 'node:stream';
-import type { FloodgateEvent, Verdict } from '@floodgate/core';
+import { FloodgateError, type FloodgateEvent, type Verdict } from '@floodgate/core';
 import { invalid, isPromise, messageOf, reportEvent } from '@floodgate/core/internal';
 import type { Body } from './body.ts';
 import type { Header } from './headers.ts';
 import { HttpLimiter } from './http-limiter.ts';
 import { handleOf, type LimiterHandle } from './limiter-handle.ts';
 import { headerOf } from './node-http.ts';
-import type { HttpLimiterOptions, ResponseEnd } from './options.ts';
+import type { HttpLimiterOptions } from './options.ts';
 import type { Outcome } from './outcome.ts';
 import type { RequestView } from './request-view.ts';
 
-/** What {@link limitUpgrade} takes: no `handler`, since an upgrade has no response to give to one. */
+/** What {@link limitUpgrade} takes: no `handler` and no `settle`, since an upgrade has no response. */
 export type UpgradeLimitOptions = HttpLimiterOptions<IncomingMessage, never>;
 
 /** The request of an upgrade, as its listeners may declare it. */
@@ -51,6 +51,11 @@ export function limitUpgrade(
   if (options?.handler !== undefined) {
     const expectation = 'absent, since an upgrade has no response to give to it';
     throw invalid(CODE, 'handler', expectation, options.handler);
+  }
+  if ([options, ...(options?.policies ?? [])].some((one) => one?.settle !== undefined)) {
+    const text =
+      'Expected no `settle`: of an upgrade there is no response whose end could be waited for';
+    throw new FloodgateError(CODE, text);
   }
   // No upgrade is a preflight, though one may be dressed up as such to get past the limit.
   const limiter = new HttpLimiter<IncomingMessage, never>({ ...options, countPreflight: true });
@@ -103,6 +108,8 @@ class Upgrade implements RequestView<IncomingMessage> {
   readonly route = undefined;
   readonly trustedProxies = 'none';
   readonly isPeerTrusted = false;
+  /** Asked for by nobody: no cost of an upgrade is settled. */
+  readonly responseEnd = { status: 101, completed: true };
   readonly #socket: Duplex;
   readonly #report: Report;
 
@@ -123,11 +130,6 @@ class Upgrade implements RequestView<IncomingMessage> {
 
   get isClosed(): boolean {
     return this.#socket.destroyed;
-  }
-
-  /** What the listeners answer is theirs to know; an upgrade ends with its connection. */
-  get responseEnd(): ResponseEnd {
-    return { status: 101, completed: this.#socket.errored === null };
   }
 
   header(name: string): string | undefined {

@@ -6,6 +6,8 @@ import type { KeyResolver } from './resolvers.ts';
 /** How many requests without a user are looked at again when their response has ended. */
 const MOST_SECOND_LOOKS = 100;
 
+const TOLD_EVERY_MS = 60_000;
+
 /** After so many different ones, further unknown plans are not told: they may be made up by clients. */
 const MOST_SAID = 100;
 
@@ -20,7 +22,7 @@ export class Warnings<Request> {
   #isProxyWarned = false;
   #secondLooksLeft = MOST_SECOND_LOOKS;
   #areUsersKnownInTime = false;
-  #isPlanFailing = false;
+  #toldOfPlansAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(report: (event: FloodgateEvent, request: Request) => void) {
     this.#report = report;
@@ -62,16 +64,12 @@ export class Warnings<Request> {
     this.#once(who, { code: 'warning', reason: 'shadow-failed', message, error }, request);
   }
 
-  /** A look-up of a plan failed, and there is a default. Once, until one succeeds again. */
-  planFailed(error: unknown, request: Request): void {
-    if (this.#isPlanFailing) return;
-    this.#isPlanFailing = true;
+  /** A look-up of a plan failed, and there is a default. Told once in a while, for as long as they do. */
+  planFailed(error: unknown, request: Request, nowMs: number): void {
+    if (Math.abs(nowMs - this.#toldOfPlansAtMs) < TOLD_EVERY_MS) return;
+    this.#toldOfPlansAtMs = nowMs;
     const message = `\`plan\` failed, and requests get the \`defaultPlan\`: ${messageOf(error)}`;
     this.#report({ code: 'warning', reason: 'plan-failed', message, error }, request);
-  }
-
-  planFound(): void {
-    this.#isPlanFailing = false;
   }
 
   /** `plan` answered with what is no plan, and there is a default. */
@@ -79,6 +77,14 @@ export class Warnings<Request> {
     if (this.#said.size > MOST_SAID) return;
     const message = `\`plan\` found ${plan}, which is none of \`plans\`: such requests get \`${defaultPlan}\``;
     this.#once(message, { code: 'warning', reason: 'unknown-plan', message }, request);
+  }
+
+  /** Two limiters met a request whose policies have one name, and count apart: in what is told they look like one. */
+  sameName(name: string, request: Request): void {
+    const message =
+      `Two limiters on one request have a policy called \`${name}\`, each with counts of its own: headers, bodies and ` +
+      'verdicts cannot tell them apart. Give each a `name`.';
+    this.#warn('same-name', message, request);
   }
 
   #lookAgain(resolver: KeyResolver<Request>, view: RequestView<Request>): void {

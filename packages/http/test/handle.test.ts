@@ -151,7 +151,7 @@ describe('a hook', () => {
     const view = new TestView();
     for (const onVerdict of [fail, (async () => fail()) as () => void]) {
       const limiter = new HttpLimiter<TestRequest>({ ...limit, onVerdict, onEvent });
-      expect(action(limiter.decide(view))).toBe('pass');
+      expect(action(limiter.decide(new TestView(view.request)))).toBe('pass');
     }
     await inTurn(undefined)();
     expect(events).toEqual(

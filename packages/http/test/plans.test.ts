@@ -2,6 +2,7 @@ import { MemoryStore } from '@floodgate/core';
 import { ManualClock } from '@floodgate/core/testing';
 import { beforeEach, describe, expect, jest, test } from '@jest/globals';
 import {
+  byIp,
   byUser,
   type FloodgateEvent,
   fixedWindow,
@@ -160,6 +161,9 @@ describe('the body of a denial', () => {
     decide(limiterOf({ plans, onVerdict: see, body: see }));
     decide(limiterOf({ plans, onVerdict: see, message: see, store: new MemoryStore() }));
     expect(plansSeen).toEqual(['free', 'free', 'free', 'free']);
+    decide(limiterOf({ plans, onVerdict: see, mode: 'shadow', store: new MemoryStore() }));
+    expect(plansSeen).toHaveLength(5);
+    expect(plansSeen.at(-1)).toBe('free');
   });
 
   test('is an error where the link is no text', () => {
@@ -206,6 +210,16 @@ describe('the look-up of a plan', () => {
     const later = [decide(limiter), decide(limiter)];
     expect((await Promise.all(later)).map(action)).toEqual(['pass', 'pass']);
     expect(plan).toHaveBeenCalledTimes(2);
+  });
+
+  test('is not shared by those of one address, who may be many', async () => {
+    const plan = jest.fn(async ({ user }: TestRequest) => (user === 1 ? 'free' : 'pro'));
+    const limiter = limiterOf({ plan, key: byIp() });
+    const outcomes = await Promise.all([decide(limiter, 1), decide(limiter, 2)]);
+    const limits = outcomes.map(
+      (one) => (one as { verdict: Verdict }).verdict.decision('perMinute')?.limit,
+    );
+    expect(limits).toEqual([10, 100]);
   });
 
   test('is made once where a query is sent each time that somebody waits for it', async () => {
@@ -307,7 +321,7 @@ describe('the look-up of a plan', () => {
       expect(onEvent.mock.calls.length).toBeLessThanOrEqual(101);
     });
 
-    test('comes to it while it fails, which is told once until it works again', async () => {
+    test('comes to it while it fails, which is told once a minute', async () => {
       const events: FloodgateEvent[] = [];
       let isFailing = true;
       const limiter = limiterOf({
@@ -315,13 +329,14 @@ describe('the look-up of a plan', () => {
         defaultPlan: 'free',
         onEvent: (event: FloodgateEvent) => events.push(event),
       });
-      for (const [failing, limit] of [
-        [true, 10],
-        [true, 10],
-        [false, 100],
-        [true, 10],
+      for (const [failing, limit, laterMs] of [
+        [true, 10, 0],
+        [false, 100, 0],
+        [true, 10, 59_999],
+        [true, 10, 1],
       ] as const) {
         isFailing = failing;
+        clock.advance(laterMs);
         expect(found(await decide(limiter))).toBe(limit);
       }
       const told = { code: 'warning', reason: 'plan-failed', error: expect.any(Error) };

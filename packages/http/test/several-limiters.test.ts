@@ -97,6 +97,32 @@ describe('a later limiter that denies', () => {
     expect([left(first), left(second), left(third)]).toEqual([[7], [9, 8], [0]]);
   });
 
+  test('asks each store once to give back, and once what is left', async () => {
+    const calls: string[] = [];
+    const watched = {
+      take: async (...[charges, options]: Parameters<MemoryStore['take']>) => {
+        calls.push(options?.mode ?? 'take');
+        return store.take(charges, options);
+      },
+      refund: async (refunds: Parameters<MemoryStore['refund']>[0]) => {
+        calls.push('refund');
+        store.refund(refunds);
+      },
+      block: async () => {},
+      reset: async () => {},
+      close: async () => {},
+    };
+    const policies = ['a', 'b', 'c'].map((name) => ({ name, quota: 'fixed-window 5/1m' }));
+    const first = limiterOf({ policies, store: watched });
+    const [one, two] = viewsOf();
+    await first.decide(one as TestView);
+    const denial = await limiterOf({ ...strict, quota: '0/1m' }).decide(two as TestView);
+    expect(calls).toEqual(['take', 'refund', 'peek']);
+    expect((denial as Denial).verdict.decisions.map(({ remaining }) => remaining)).toEqual([
+      5, 5, 5, 0,
+    ]);
+  });
+
   test('does so whatever the store, and before the request is answered', async () => {
     const remote = new FailingStore(store);
     const first = limiterOf({ ...all, store: remote });
@@ -302,6 +328,9 @@ describe('a name on a store', () => {
   });
 
   test('is free again when its limiter is closed, or was never made', () => {
+    expect(() =>
+      limiterOf({ name: 'a', quota: '5/1m', onStoreError: 'shrug' as 'deny' }),
+    ).toThrow();
     limiterOf({ name: 'a', quota: '5/1m' });
     const policies = [
       { name: 'b', quota: '5/1m' },
@@ -366,7 +395,52 @@ describe('who only watches', () => {
   });
 });
 
+describe('policies of one name that count apart', () => {
+  test('are warned of, once', () => {
+    const events: unknown[] = [];
+    const first = new HttpLimiter({ limit: 5, window: '1m' });
+    const second = new HttpLimiter({
+      limit: 5,
+      window: '1m',
+      onEvent: (event) => events.push(event),
+    });
+    meet([first, second] as HttpLimiter[]);
+    meet([first, second] as HttpLimiter[]);
+    expect(events).toMatchObject([
+      { code: 'warning', reason: 'same-name', message: expect.stringContaining('`default`') },
+    ]);
+  });
+});
+
 describe('a name that a request meets at several costs', () => {
+  test('comes to no more with each limiter, and is settled once', async () => {
+    const settled: number[] = [];
+    const settle = (_end: unknown, _request: unknown, reserved: number): number => {
+      settled.push(reserved);
+      return 12;
+    };
+    const make = (cost: number): HttpLimiter =>
+      limiterOf({ name: 'a', quota: 'fixed-window 20/1m', cost, settle });
+    const limiters = [make(1), make(10), make(10)];
+    const views = viewsOf(3);
+    limiters.map((limiter, i) => limiter.decide(views[i] as TestView));
+    expect(left(limiters[0] as HttpLimiter)).toEqual([10]);
+    for (const view of views) view.close();
+    await new Promise(setImmediate);
+    expect([settled, left(limiters[0] as HttpLimiter)]).toEqual([[1], [8]]);
+  });
+
+  test('is charged where nothing was, since its store failed', async () => {
+    const failing = new FailingStore(store);
+    failing.fail();
+    const options = { name: 'a', quota: '5/1m', store: failing, onEvent: () => {} };
+    const views = viewsOf();
+    const allow = limiterOf({ ...options, onStoreError: 'allow' });
+    expect(action(await allow.decide(views[0] as TestView))).toBe('pass');
+    const deny = limiterOf({ ...options, onStoreError: 'deny' });
+    expect(action(await deny.decide(views[1] as TestView))).toBe('deny');
+  });
+
   test('is charged the largest', () => {
     const cheap = limiterOf({ name: 'a', quota: 'fixed-window 20/1m' });
     const dear = limiterOf({ name: 'a', quota: 'fixed-window 20/1m', cost: 10 });

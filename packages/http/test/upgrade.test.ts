@@ -149,6 +149,13 @@ describe('a client that was refused', () => {
   });
 });
 
+test.each([
+  ['for all', { limit: 1, window: '1m', settle: () => 0 } as const],
+  ['for one policy', { policies: [{ name: 'a', quota: '1/1m', settle: () => 0 }] }],
+])('a `settle` %s is refused: an upgrade has no response', (_, options) => {
+  expect(() => limitUpgrade(createServer(), options)).toThrow(/no `settle`/);
+});
+
 describe('an upgrade under its limit', () => {
   test.each([
     ['before', (server: Server) => [echo(server), limitUpgrade(server, oneAMinute)]],

@@ -50,11 +50,13 @@ export {
   type Plan,
   type ResponseEnd,
   type SettleFunction,
+  type SettleOptions,
   tier,
+  type TierOptions,
 } from '@floodgate/http';
 
 // Limits outside of a request
-export { HttpLimiter, type LimiterHandle } from '@floodgate/http';
+export { HttpLimiter, type LimiterHandle, type PeekOptions } from '@floodgate/http';
 
 // What hooks and errors give
 export {
