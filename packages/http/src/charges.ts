@@ -1,8 +1,8 @@
-import { type ChargeRequest, FloodgateError, type Quota } from '@floodgate/core';
+import { type ChargeRequest, type Clock, FloodgateError, type Quota } from '@floodgate/core';
 import { type Awaitable, isPromise, type Steps, systemClock, wait } from '@floodgate/core/internal';
 import { readBoolean, readMode, readUnits } from './answers.ts';
-import { type FoundPlan, type Plans, QuotaByPlan } from './plans.ts';
-import type { HttpPolicy } from './policies.ts';
+import type { FoundPlan, Plans } from './plans.ts';
+import { type HttpPolicy, isOfRequest, type QuotaOfRequest } from './policies.ts';
 import type { RequestRecord } from './request-record.ts';
 import type { RequestView } from './request-view.ts';
 import type { Warnings } from './warnings.ts';
@@ -59,7 +59,9 @@ export class RequestCharges<Request> {
     const { when } = policy;
     if (when !== undefined && !readBoolean(yield* this.#ask(when), 'when')) return;
     const key = yield* this.#keyOf(policy);
-    const quota = yield* this.#quotaOf(policy, key, advisory);
+    const quota = isOfRequest(policy.quota)
+      ? yield* this.#quotaOf(policy.quota, key, advisory, policy.store?.clock)
+      : policy.quota;
     // The client's plan has no such limit.
     if (quota === undefined) return;
     const cost =
@@ -94,14 +96,14 @@ export class RequestCharges<Request> {
   }
 
   *#quotaOf(
-    { quota, store }: HttpPolicy<Request>,
+    quota: QuotaOfRequest<Request>,
     key: string,
     advisory: boolean,
+    clock: Clock = systemClock,
   ): Steps<Quota | undefined> {
     if (typeof quota === 'function') return yield* this.#ask(quota);
-    if (!(quota instanceof QuotaByPlan)) return quota;
     const { plans } = quota;
-    const name = yield* this.#planOf(plans, key, store?.clock?.now() ?? systemClock.now());
+    const name = yield* this.#planOf(plans, key, clock.now());
     const isTold = !advisory || this.plan?.isTold === true;
     this.plan = { name, upgradeUrl: plans.upgradeUrl, isTold };
     return quota.quotas.get(name);

@@ -29,7 +29,7 @@ import { checkTogether, readOptions } from './read-options.ts';
 import { DEFAULT_PARTS, type Parts } from './read-policies.ts';
 import { type RequestRecord, recordOf } from './request-record.ts';
 import { isPreflight, type RequestView } from './request-view.ts';
-import { type Meeting, Responses } from './responses.ts';
+import { Responses } from './responses.ts';
 import { settleAtEnd } from './settle.ts';
 import { waitForTurn } from './turn.ts';
 import { Warnings } from './warnings.ts';
@@ -180,15 +180,62 @@ export class HttpLimiter<Request = unknown, Handler extends AnyFunction = AnyFun
     view: RequestView<Request>,
   ): Steps<Outcome | undefined> {
     const charges = new RequestCharges(view, record, this.#warnings);
+    let verdict: Verdict;
     record.begin();
     try {
       yield* charges.add(this.#policies);
       if (charges.charges.length === 0) return undefined;
-      yield* this.#take(charges, record, view.request);
+      const isFirst = record.meetings.length === 0;
+      if (!isFirst) yield* this.#meetAfter(charges, record, view.request);
+
+      let answer: unknown = this.#limiter.take(charges.charges);
+      if (isPromise(answer)) answer = yield answer;
+      verdict = answer as Verdict;
+      const { policies, quotas, plan } = charges;
+      this.#tell(verdict, view.request, plan?.name);
+      record.keep({ verdict, policies, quotas, plan, responses: this.#responses });
+      if (!isFirst && !verdict.allowed) yield* record.giveBack();
     } finally {
       record.end();
     }
-    return yield* this.#answer(charges, record, view);
+    if (!verdict.allowed) {
+      return yield* this.#responses.deny(record.verdict, record.meetings, view);
+    }
+    if (this.#settles && this.#settleLater(charges, record, verdict, view)) return GONE;
+    const { delayMs } = verdict;
+    if (delayMs > 0 && !(yield waitForTurn(view, this.#clockOf(verdict), delayMs))) return GONE;
+    return this.#responses.pass(record.verdict, record.meetings, view);
+  }
+
+  /** What is to be done before a request is charged that other limiters have met. */
+  *#meetAfter(
+    { charges, policies }: RequestCharges<Request>,
+    record: RequestRecord<Request>,
+    request: Request,
+  ): Steps<void> {
+    const name = record.sameNameAs(policies);
+    if (name !== undefined) this.#warnings.sameName(name, request);
+    for (const [i, { key, advisory }] of charges.entries()) {
+      const policy = policies[i] as HttpPolicy<Request>;
+      if (advisory !== true) yield* record.giveBackWatched(policy, key);
+    }
+  }
+
+  /**
+   * Has costs settled when the response has ended. True where it has already: whoever went away while this was decided
+   * is settled, and what the handler would cost, nobody would pay.
+   */
+  #settleLater(
+    { policies }: RequestCharges<Request>,
+    record: RequestRecord<Request>,
+    verdict: Verdict,
+    view: RequestView<Request>,
+  ): boolean {
+    if (!policies.some(({ settle }) => settle !== undefined)) return false;
+    settleAtEnd(view, record, verdict, policies, (message, error) =>
+      this.#report({ code: 'settle-failed', message, error }, view.request),
+    );
+    return view.isClosed && verdict.enforced;
   }
 
   /** Whether no policy does more than watch a request: then nothing here may fail it. */
@@ -198,48 +245,6 @@ export class HttpLimiter<Request = unknown, Handler extends AnyFunction = AnyFun
       if (told !== 'shadow' && told !== 'off') return false;
     }
     return this.#policies.length > 0;
-  }
-
-  *#take(
-    { charges, policies, quotas, plan }: RequestCharges<Request>,
-    record: RequestRecord<Request>,
-    request: Request,
-  ): Steps<void> {
-    if (record.meetings.length > 0) {
-      const name = record.sameNameAs(policies);
-      if (name !== undefined) this.#warnings.sameName(name, request);
-      for (const [i, { key, advisory }] of charges.entries()) {
-        const policy = policies[i] as HttpPolicy<Request>;
-        if (advisory !== true) yield* record.giveBackWatched(policy, key);
-      }
-    }
-    let answer: unknown = this.#limiter.take(charges);
-    if (isPromise(answer)) answer = yield answer;
-    const verdict = answer as Verdict;
-    this.#tell(verdict, request, plan?.name);
-    yield* record.keep({ verdict, policies, quotas, plan, responses: this.#responses });
-  }
-
-  *#answer(
-    { policies }: RequestCharges<Request>,
-    record: RequestRecord<Request>,
-    view: RequestView<Request>,
-  ): Steps<Outcome> {
-    const { meetings, verdict } = record;
-    const { verdict: own } = meetings.at(-1) as Meeting<Request>;
-    if (!own.allowed) return yield* this.#responses.deny(verdict, meetings, view);
-    if (this.#settles && policies.some(({ settle }) => settle !== undefined)) {
-      settleAtEnd(view, record, own, policies, this.#settleFailed(view.request));
-      // Whoever went away while this was decided is settled already: what the handler would cost, nobody would pay.
-      if (view.isClosed && own.enforced) return GONE;
-    }
-    const { delayMs } = own;
-    if (delayMs > 0 && !(yield waitForTurn(view, this.#clockOf(own), delayMs))) return GONE;
-    return this.#responses.pass(verdict, meetings, view);
-  }
-
-  #settleFailed(request: Request): (message: string, error: unknown) => void {
-    return (message, error) => this.#report({ code: 'settle-failed', message, error }, request);
   }
 
   /** The clock by which the longest delay was given. */

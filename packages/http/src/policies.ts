@@ -56,10 +56,13 @@ export function toCorePolicies<Request>(policies: readonly HttpPolicy<Request>[]
   }));
 }
 
+/** A quota that depends on the request. */
+export type QuotaOfRequest<Request> = Exclude<HttpPolicy<Request>['quota'], Quota>;
+
 /** Whether a policy's quota depends on the request. */
 export function isOfRequest<Request>(
   quota: HttpPolicy<Request>['quota'],
-): quota is Exclude<typeof quota, Quota> {
+): quota is QuotaOfRequest<Request> {
   return typeof quota === 'function' || quota instanceof QuotaByPlan;
 }
 

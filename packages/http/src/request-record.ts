@@ -3,11 +3,13 @@ import { combineVerdicts, giveBack, type Steps, wait } from '@floodgate/core/int
 import type { HttpPolicy } from './policies.ts';
 import type { Meeting } from './responses.ts';
 
+const NONE: readonly never[] = [];
+
 /** What limiters have decided about one request, in order, and whether one is about to. */
 export class RequestRecord<Request> {
-  #meetings: readonly Meeting<Request>[] = [];
+  #meetings: readonly Meeting<Request>[] = NONE;
   #deciding = 0;
-  readonly #waiting: (() => void)[] = [];
+  #waiting: (() => void)[] | undefined;
 
   get meetings(): readonly Meeting<Request>[] {
     return this.#meetings;
@@ -28,30 +30,33 @@ export class RequestRecord<Request> {
   /** A limiter that began has decided, or failed to. */
   end(): void {
     this.#deciding -= 1;
-    if (this.#deciding > 0) return;
-    for (const work of this.#waiting.splice(0)) work();
+    if (this.#deciding > 0 || this.#waiting === undefined) return;
+    const waiting = this.#waiting;
+    this.#waiting = undefined;
+    for (const work of waiting) work();
   }
 
   /** Does something at once, or when no limiter is deciding any more. */
   whenDecided(work: () => void): void {
-    if (this.#deciding === 0) work();
-    else this.#waiting.push(work);
+    if (this.#deciding === 0) {
+      work();
+    } else {
+      this.#waiting ??= [];
+      this.#waiting.push(work);
+    }
   }
 
-  /**
-   * Keeps what a limiter decided. What those before it took is given back where it denies: the request is not served, so
-   * nothing is charged for it.
-   */
-  *keep(meeting: Meeting<Request>): Steps<void> {
-    const all: Meeting<Request>[] = [];
-    for (const one of this.#meetings) {
-      all.push(
-        meeting.verdict.allowed || !one.verdict.allowed
-          ? one
-          : { ...one, verdict: yield* wait(giveBack(one.verdict)) },
-      );
+  /** Keeps what a limiter decided. */
+  keep(meeting: Meeting<Request>): void {
+    this.#meetings = this.#meetings === NONE ? [meeting] : [...this.#meetings, meeting];
+  }
+
+  /** Gives back what limiters took before: the last one has denied, so that the request is not served. */
+  *giveBack(): Steps<void> {
+    const all = [...this.#meetings];
+    for (const [i, one] of all.entries()) {
+      if (one.verdict.allowed) all[i] = { ...one, verdict: yield* wait(giveBack(one.verdict)) };
     }
-    all.push(meeting);
     this.#meetings = all;
   }
 

@@ -52,7 +52,7 @@ export class Responses<Request> {
     if (own.length > 0) {
       const preferred = Responses.#preferred(meetings);
       for (const family of this.#writers.keys()) {
-        Responses.#tell(headers, family, meetings, preferred);
+        Responses.#tell(headers, family, meetings, preferred, own);
       }
       this.#expose(headers, view);
     }
@@ -198,21 +198,25 @@ export class Responses<Request> {
         if (![...families].some((one) => clash(one, family))) families.add(family);
       }
     }
-    for (const family of families) Responses.#tell(headers, family, meetings, []);
+    for (const family of families) Responses.#tell(headers, family, meetings, NOTHING);
   }
 
   /**
    * Adds the headers of a family: what all limiters that tell by it have decided. Of those that are `preferred`, headers
-   * with room for one show the first that was met.
+   * with room for one show the first that was met. `own` are the decisions that the last limiter shows.
    */
   static #tell<Request>(
     headers: Header[],
     family: HeaderFamily,
     meetings: readonly Meeting<Request>[],
     preferred: readonly string[],
+    own?: readonly Shown[],
   ): void {
-    const telling = meetings.filter(({ responses }) => responses.#writers.has(family));
-    const shown = shownOf(telling);
+    const telling =
+      meetings.length === 1
+        ? meetings
+        : meetings.filter(({ responses }) => responses.#writers.has(family));
+    const shown = meetings.length === 1 && own !== undefined ? own : shownOf(telling);
     if (shown.length === 0) return;
     let single: Shown | undefined;
     for (const name of preferred) {
@@ -225,10 +229,10 @@ export class Responses<Request> {
 
   /** The policies that limiters want in headers with room for one, the latest wish first. */
   static #preferred<Request>(meetings: readonly Meeting<Request>[]): readonly string[] {
-    const wishes: string[] = [];
+    let wishes = NOTHING;
     for (const { responses } of meetings) {
       const { legacyPolicy } = responses.#options;
-      if (legacyPolicy !== undefined) wishes.unshift(legacyPolicy);
+      if (legacyPolicy !== undefined) wishes = [legacyPolicy, ...wishes];
     }
     return wishes;
   }
