@@ -64,7 +64,7 @@ describe('a true cost', () => {
   test('may be more than there is, and is owed', async () => {
     const limiter = limiterOf({ quota: 'token-bucket 10 1/1s', settle: () => 25 });
     const view = new TestView();
-    limiter.decide(view);
+    void limiter.decide(view);
     await end(view);
     expect(limiter.peek(KEY)).toMatchObject({ retryAfterMs: 16_000 });
   });
@@ -79,8 +79,8 @@ describe('a true cost', () => {
     });
     const plain = limiterOf({ name: 'c', quota: '10/1m' });
     const [view, another] = [new TestView(), new TestView()];
-    limiter.decide(view);
-    plain.decide(another);
+    void limiter.decide(view);
+    void plain.decide(another);
     expect(another.listeners).toBe(0);
     await end(view);
     await end(another, ABORTED);
@@ -109,7 +109,7 @@ describe('a true cost', () => {
     const later = limiterOf({ name: 'later', quota: '0/1m', cost: inTurn(1) });
     const raw = {};
     const [view, another] = [new TestView({}, raw), new TestView({}, raw)];
-    limiter.decide(view);
+    void limiter.decide(view);
     const deciding = later.decide(another);
     view.close();
     expect(action(await deciding)).toBe('deny');
@@ -125,7 +125,7 @@ describe('a true cost', () => {
       const later = limiterOf({ name: `later ${i}`, quota: '5/1m', cost });
       const raw = {};
       const [view, another] = [new TestView({}, raw), new TestView({}, raw)];
-      limiter.decide(view);
+      void limiter.decide(view);
       const deciding = later.decide(another);
       view.close();
       expect(settle).toHaveBeenCalledTimes(i);
@@ -139,7 +139,7 @@ describe('a true cost', () => {
   test('is settled once of a client that goes away while it is held back', async () => {
     const settle = jest.fn(() => 0);
     const limiter = limiterOf({ quota: 'leaky-bucket 5 1/1s', settle });
-    limiter.decide(new TestView());
+    void limiter.decide(new TestView());
     const view = new TestView();
     const waiting = limiter.decide(view);
     await end(view, ABORTED);
@@ -162,7 +162,7 @@ describe('a true cost', () => {
     const limiter = limiterOf({ quota: '10/1m', settle });
     const raw = {};
     const [view, another] = [new TestView({}, raw), new TestView({}, raw)];
-    limiter.decide(view);
+    void limiter.decide(view);
     expect(action(limiterOf({ name: 'none', quota: '0/1m' }).decide(another))).toBe('deny');
     await end(view);
     expect([settle.mock.calls.length, left(limiter)]).toEqual([0, [10]]);
@@ -173,7 +173,7 @@ describe('a true cost', () => {
     const limiter = limiterOf({ quota: 'fixed-window 3/1m', cost: 2, mode: 'shadow', settle });
     for (let i = 0; i < 3; i += 1) {
       const view = new TestView();
-      limiter.decide(view);
+      void limiter.decide(view);
       await end(view);
     }
     // 3 - 1 - 1 leaves no room for the third one's 2.
@@ -253,7 +253,7 @@ describe('a `settle` that fails', () => {
       onEvent: (...event) => events.push(event),
     });
     const view = new TestView();
-    limiter.decide(view);
+    void limiter.decide(view);
     await end(view);
     expect(left(limiter)).toEqual([7]);
     expect(events).toEqual([
@@ -276,7 +276,7 @@ describe('a `settle` that fails', () => {
     const limiter = limiterOf({ quota, settle, onEvent: () => {} });
     for (let i = 0; i < 2; i += 1) {
       const view = new TestView();
-      limiter.decide(view);
+      void limiter.decide(view);
       await end(view);
     }
     expect((limiter.peek(KEY) as Verdict).tightest.blocked).toBe(true);
@@ -370,7 +370,7 @@ describe('limits on failures', () => {
   test('20 that succeed at once never block', async () => {
     const limiter = limiterOf({ quota, settle: onlyFailures() });
     const views = Array.from({ length: 20 }, () => new TestView());
-    for (const view of views) limiter.decide(view);
+    for (const view of views) void limiter.decide(view);
     for (const view of views) await end(view);
     expect(left(limiter)).toEqual([5]);
   });

@@ -423,7 +423,7 @@ describe('a name that a request meets at several costs', () => {
       limiterOf({ name: 'a', quota: 'fixed-window 20/1m', cost, settle });
     const limiters = [make(1), make(10), make(10)];
     const views = viewsOf(3);
-    limiters.map((limiter, i) => limiter.decide(views[i] as TestView));
+    void limiters.map((limiter, i) => limiter.decide(views[i] as TestView));
     expect(left(limiters[0] as HttpLimiter)).toEqual([10]);
     for (const view of views) view.close();
     await new Promise(setImmediate);
@@ -460,7 +460,7 @@ describe('a later limiter that cannot decide', () => {
     const options = { name: 'b', quota: '5/1m', store: failing, onStoreError: 'deny' } as const;
     const second = limiterOf({ ...options, onEvent: () => {} });
     const [one, two] = viewsOf();
-    first.decide(one as TestView);
+    void first.decide(one as TestView);
     const denial = await second.decide(two as TestView);
     expect(denial).toMatchObject({ status: 503 });
     expect(header(denial, 'X-RateLimit-Remaining')).toBe('5');
