@@ -92,8 +92,9 @@ describe.each(frameworks)('$framework', ({ framework }) => {
     await until(() => ends.length > 0);
     // What the first one's bucket held was given back: fill it with one that stays.
     ask(first, '/hang');
-    await later();
+    await once(server as Server, 'request');
     ask(second, '/hello');
+    await once(server as Server, 'request');
     await later();
     second.destroy();
     await until(() => ends.length > 1);
@@ -107,9 +108,14 @@ describe.each(frameworks)('$framework', ({ framework }) => {
   test('each of several requests on one connection is settled once when that breaks', async () => {
     const { port, ends } = await watch();
     const socket = open(port);
+    let requests = 0;
+    server?.on('request', () => {
+      requests += 1;
+    });
     ask(socket, '/hang');
     ask(socket, '/hello');
     ask(socket, '/hang');
+    await until(() => requests === 3);
     await later();
     socket.destroy();
     await until(() => ends.length === 3);
