@@ -1,9 +1,12 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
+import { connect as connectHttp2, constants, createServer as createHttp2Server } from 'node:http2';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
+import { type RateLimitPluginOptions, rateLimit } from '@floodgate/fastify';
 import { MemoryStore, onlyFailures, type ResponseEnd } from '@floodgate/http';
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { fastify } from 'fastify';
 import { makeApp } from './http/apps/make-app.ts';
 import { frameworks } from './http/frameworks.ts';
 import type { Options } from './http/scenario.ts';
@@ -17,7 +20,8 @@ afterEach(async () => {
   for (const socket of sockets.splice(0)) socket.destroy();
   if (server === undefined) return;
   server.close();
-  server.closeAllConnections();
+  // One of HTTP/2 has none: its sessions are closed by their tests.
+  server.closeAllConnections?.();
   await once(server, 'close');
   server = undefined;
 });
@@ -144,6 +148,55 @@ describe.each(frameworks)('$framework', ({ framework }) => {
     const ask = async (): Promise<number> => (await fetch(`http://127.0.0.1:${port}/hello`)).status;
     await Promise.all(Array.from({ length: 20 }, ask));
     for (let i = 0; i < 10; i += 1) expect(await ask()).toBe(200);
+  });
+});
+
+describe('HTTP/2', () => {
+  const serveBy: Readonly<Record<string, (options: Options) => Promise<number>>> = {
+    async Fastify(options) {
+      const app = fastify({ http2: true });
+      await app.register(rateLimit, options as RateLimitPluginOptions);
+      app.get('/hello', async () => 'hello');
+      app.get('/hang', () => new Promise(() => {}));
+      await app.listen({ port: 0, host: '127.0.0.1' });
+      server = app.server as unknown as Server;
+      return (app.server.address() as AddressInfo).port;
+    },
+    async Koa(options) {
+      const limiters = [{ on: ['app' as const], options, handler: false }];
+      const common = { store: new MemoryStore(), onEvent: () => {} };
+      const app = await makeApp['Koa 3']({ trust: 'none', before: {}, common, limiters });
+      const http2 = createHttp2Server(app as unknown as Parameters<typeof createHttp2Server>[0]);
+      server = http2.listen(0, '127.0.0.1') as unknown as Server;
+      await once(http2, 'listening');
+      return (http2.address() as AddressInfo).port;
+    },
+  };
+
+  test.each(Object.keys(serveBy))('%s: a response is settled once, as it ended', async (name) => {
+    const ends: ResponseEnd[] = [];
+    const settle: NonNullable<Options['settle']> = (end) => {
+      ends.push(end);
+      return 0;
+    };
+    const port = await serveBy[name]?.({ quota: '100/1m', settle });
+    const session = connectHttp2(`http://127.0.0.1:${port}`);
+    try {
+      session.request({ ':path': '/hello' }).resume();
+      await until(() => ends.length === 1);
+      const cut = session.request({ ':path': '/hang' }).on('error', () => {});
+      await once(server as Server, 'request');
+      await later();
+      cut.close(constants.NGHTTP2_CANCEL);
+      await until(() => ends.length === 2);
+      await later();
+      expect(ends).toEqual([
+        { status: 200, completed: true },
+        { status: 499, completed: false },
+      ]);
+    } finally {
+      session.destroy();
+    }
   });
 });
 

@@ -86,13 +86,13 @@ export class RateLimiter<S extends Store = MemoryStore, P extends Store = S> {
   }
 
   /**
-   * A limiter that meets these policies as well, on the same stores: units that the one counts, the other sees, and
+   * A limiter that meets these policies as well, or with `replace` only these, on the same stores: units that the one counts, the other sees, and
    * blocks and failures of a store too. The stores stay the first one's to close.
    *
    * @throws FloodgateError `FLOODGATE_INVALID_OPTION`, `FLOODGATE_INVALID_QUOTA`
    */
-  extend(policies: readonly Policy<P>[]): RateLimiter<S, P> {
-    const all = [...this.#options.policies, ...policies];
+  extend(policies: readonly Policy<P>[], replace = false): RateLimiter<S, P> {
+    const all = replace ? policies : [...this.#options.policies, ...policies];
     const options = { ...this.#options, policies: all } as unknown as RateLimiterOptions<S, P>;
     return new RateLimiter(options, this);
   }

@@ -1,5 +1,7 @@
+import { windowStart } from './algorithms/exact.ts';
 import type { Decision } from './decision.ts';
 import { type Steps, wait } from './maybe-promise.ts';
+import { fillTimeOf, type Quota } from './quota.ts';
 import type { Store, TakeOptions } from './store.ts';
 import type { TakenCharge } from './verdict.ts';
 
@@ -26,7 +28,7 @@ export function* settleCharge(
     if (difference < 0) yield* wait(store.refund([{ ...charge, atMs, cost: -difference }]));
     if (difference > 0) yield* wait(store.take([{ ...charge, cost: difference }], FORCE));
     if (charge.blockMsOnceSettled !== undefined && trueCost > 0) {
-      yield* countSettled(store, charge, trueCost, charge.blockMsOnceSettled);
+      yield* countSettled(store, charge, atMs, trueCost, charge.blockMsOnceSettled);
     }
   } catch (error) {
     onFailed(error);
@@ -76,18 +78,27 @@ export function settledPolicy(policy: string): string {
 function* countSettled(
   store: Store,
   charge: TakenCharge,
+  atMs: number,
   trueCost: number,
   blockMs: number,
 ): Steps<void> {
+  const [now] = yield* wait(store.take([{ ...charge, cost: 0 }], PEEK));
+  const { blocked, remaining, atMs: nowMs } = now as Decision;
+  // What was taken long ago counts no more, though it is settled only now.
+  if (!stillCounts(charge.quota, atMs, nowMs)) return;
   const counted = { ...charge, policy: settledPolicy(charge.policy), cost: trueCost };
   const [count] = yield* wait(store.take([counted], FORCE));
-  if ((count as Decision).remaining > 0) return;
-  // The count has them all at the time when they were settled: what they were taken from may be over. And further ones do
-  // not prolong a block.
-  const [now] = yield* wait(store.take([{ ...charge, cost: 0 }], PEEK));
-  const { blocked, remaining } = now as Decision;
-  if (blocked || remaining > 0) return;
+  // Further ones do not prolong a block.
+  if (blocked || remaining > 0 || (count as Decision).remaining > 0) return;
   yield* wait(store.block([{ policy: charge.policy, key: charge.key }], blockMs));
+}
+
+/** Whether units that were taken at a time can be in use still. */
+function stillCounts(quota: Quota, atMs: number, nowMs: number): boolean {
+  if (quota.algorithm === 'fixed-window' && quota.align !== 'first-request') {
+    return windowStart(atMs, quota.windowMs) === windowStart(nowMs, quota.windowMs);
+  }
+  return nowMs - atMs < fillTimeOf(quota);
 }
 
 const FORCE: TakeOptions = { mode: 'force' };

@@ -62,6 +62,21 @@ describe('a policy whose costs are settled', () => {
     expect(state()).toMatchObject({ blocked: true, resetAtMs: clock.now() + 14 * MINUTE_MS });
   });
 
+  test.each(['fixed-window 5/1m block=15m', 'sliding-window-log 5/1m block=15m', '5/1m block=15m'])(
+    'does not for what was taken long before it is settled (%s)',
+    (quota) => {
+      const { limiter, state, clock } = setUp(quota);
+      const old = Array.from({ length: 5 }, () => limiter.take('k'));
+      clock.advance(120_000);
+      for (const verdict of old) verdict.settle(1);
+      const now = Array.from({ length: 5 }, () => limiter.take('k'));
+      now.pop()?.settle(1);
+      expect(state()).toMatchObject({ blocked: false, remaining: 0 });
+      for (const verdict of now) verdict.settle(1);
+      expect(state().blocked).toBe(true);
+    },
+  );
+
   test('owes what it was forced to', () => {
     const { limiter, state, clock } = setUp('token-bucket 5 1/1m');
     limiter.take('k', { cost: 5 }).settle(12);

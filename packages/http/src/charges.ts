@@ -69,22 +69,9 @@ export class RequestCharges<Request> {
         ? policy.cost
         : readUnits(yield* this.#ask(policy.cost), 'cost');
 
-    // A name on a store counts a request once: of several costs the largest, which the first of its policies settles.
+    // A name on a store counts a request once: of several costs the largest, in the place of those that it was charged.
     const charged = this.#record.costOf(policy, key, advisory);
-    if (charged === undefined) this.#push(policy, quota, key, cost, advisory);
-    else if (cost > charged) {
-      const rest = policy.settle === undefined ? policy : { ...policy, settle: () => 0 };
-      this.#push(rest, quota, key, cost - charged, advisory);
-    }
-  }
-
-  #push(
-    policy: HttpPolicy<Request>,
-    quota: Quota,
-    key: string,
-    cost: number,
-    advisory: boolean,
-  ): void {
+    if (charged !== undefined && (advisory || cost <= charged)) return;
     const { name } = policy;
     this.charges.push(
       policy.quota === quota

@@ -1,4 +1,4 @@
-import { FloodgateError } from '@floodgate/core';
+import { FloodgateError, type StoreErrorRule } from '@floodgate/core';
 import { invalid } from '@floodgate/core/internal';
 import type { HttpPolicy } from './policies.ts';
 
@@ -7,6 +7,9 @@ interface Claim {
   readonly isNameDefaulted: boolean;
   readonly quotaFrom: readonly unknown[];
   readonly settles: boolean;
+  readonly onStoreError: StoreErrorRule;
+  /** That of the limiter that claimed it first, and of all that extend it. */
+  readonly ownStore: object;
   claims: number;
 }
 
@@ -29,7 +32,7 @@ export function claimNames<Request>(
     for (const one of undo.splice(0)) one();
   };
   try {
-    for (const policy of policies) undo.push(claim(policy, policy.store ?? ownStore));
+    for (const policy of policies) undo.push(claim(policy, ownStore));
   } catch (error) {
     release();
     throw error;
@@ -37,12 +40,20 @@ export function claimNames<Request>(
   return release;
 }
 
-function claim<Request>(policy: HttpPolicy<Request>, store: object): () => void {
-  const { name, isNameDefaulted, quotaFrom } = policy;
+function claim<Request>(policy: HttpPolicy<Request>, ownStore: object): () => void {
+  const { store = ownStore } = policy;
+  const { name, isNameDefaulted, quotaFrom, onStoreError } = policy;
   const settles = policy.settle !== undefined;
   const names = claimed.get(store) ?? new Map<string, Claim>();
   claimed.set(store, names);
-  const known = names.get(name) ?? { isNameDefaulted, quotaFrom, settles, claims: 0 };
+  const known = names.get(name) ?? {
+    isNameDefaulted,
+    quotaFrom,
+    settles,
+    onStoreError,
+    ownStore,
+    claims: 0,
+  };
   if (known.claims > 0 && (isNameDefaulted || known.isNameDefaulted)) {
     throw new FloodgateError(
       CODE,
@@ -57,6 +68,11 @@ function claim<Request>(policy: HttpPolicy<Request>, store: object): () => void 
   if (known.settles !== settles) {
     const expectation =
       'different from those whose costs are settled, as these are not, or the other way round';
+    throw invalid(CODE, 'name', expectation, name);
+  }
+  // A limiter, and what extends it, have one rule for a name.
+  if (known.ownStore === ownStore && known.onStoreError !== onStoreError) {
+    const expectation = 'different from those of policies with another `onStoreError`';
     throw invalid(CODE, 'name', expectation, name);
   }
   known.claims += 1;

@@ -86,13 +86,18 @@ export class HttpLimiter<Request = unknown, Handler extends AnyFunction = AnyFun
     this.#policies = all;
     this.#responses = new Responses(settled);
     this.#settles = all.some(({ settle }) => settle !== undefined);
-    this.#limiter =
-      base === undefined
-        ? rateLimiterOf(options, policies)
-        : base.#limiter.extend(toCorePolicies(policies));
     this.#ownStore = base === undefined ? {} : base.#ownStore;
-    // When all else is known to be right: a limiter that is never made claims nothing.
     const release = claimNames(policies, this.#ownStore);
+    try {
+      this.#limiter =
+        base === undefined
+          ? rateLimiterOf(options, policies)
+          : base.#limiter.extend(toCorePolicies(policies), extending?.replace);
+    } catch (error) {
+      // A limiter that is never made claims nothing.
+      release();
+      throw error;
+    }
     this.#releases = base === undefined ? [] : base.#releases;
     this.#releases.push(release);
     const limits = { policies, limiter: this.#limiter };
@@ -217,7 +222,7 @@ export class HttpLimiter<Request = unknown, Handler extends AnyFunction = AnyFun
     if (name !== undefined) this.#warnings.sameName(name, request);
     for (const [i, { key, advisory }] of charges.entries()) {
       const policy = policies[i] as HttpPolicy<Request>;
-      if (advisory !== true) yield* record.giveBackWatched(policy, key);
+      if (advisory !== true) yield* record.giveBackCharged(policy, key);
     }
   }
 

@@ -92,6 +92,11 @@ export function kindOf(key: string): string {
   return end === -1 ? key : key.slice(0, end);
 }
 
+/** Whether a key is one client's: it names a user or an API key. An address or a text of one's own may be that of many. */
+export function isOfOneClient(key: string): boolean {
+  return key.split(SEPARATOR).some((part) => part.startsWith('user:') || part.startsWith('key:'));
+}
+
 /** A user's key, or undefined where there is none: for `undefined`, `null`, `false` and `''`. */
 export function userKey(id: unknown, option: string): string | undefined {
   return id === false ? undefined : textKey('user', id, option);

@@ -17,26 +17,28 @@ export function headerOf({ headers }: IncomingMessage, name: string): string | u
 
 /** What `onClose` comes to with Node.js's own response. */
 export function onResponseClose(response: ServerResponse, listener: () => void): () => void {
-  const { socket } = response.req;
+  // A response that waits behind others on its connection says nothing when that closes; and there may be many. In HTTP/2
+  // none waits for another.
+  const { httpVersionMajor, socket } = response.req;
+  const emitters = httpVersionMajor < 2 ? [response, socket] : [response];
   let isOver = false;
   const stop = (): void => {
     if (isOver) return;
     isOver = true;
-    response.off('close', closed);
-    socket.off('close', closed);
-    changeMaxListeners(response, -1);
-    changeMaxListeners(socket, -1);
+    for (const emitter of emitters) {
+      emitter.off('close', closed);
+      changeMaxListeners(emitter, -1);
+    }
   };
   const closed = (): void => {
     if (isOver) return;
     stop();
     listener();
   };
-  changeMaxListeners(response, 1);
-  response.on('close', closed);
-  // A response that waits behind others on its connection says nothing when that closes; and there may be many.
-  changeMaxListeners(socket, 1);
-  socket.on('close', closed);
+  for (const emitter of emitters) {
+    changeMaxListeners(emitter, 1);
+    emitter.on('close', closed);
+  }
   return stop;
 }
 
@@ -45,8 +47,8 @@ export function responseEndOf(response: ServerResponse): ResponseEnd {
   const { headersSent, statusCode, writableFinished } = response;
   return {
     status: headersSent ? statusCode : NOT_ANSWERED,
-    // The response of HTTP/2 says only that it was ended, be it by the client.
-    completed: writableFinished ?? (headersSent && response.writableEnded),
+    // One of HTTP/2 that the client has reset says that it is finished, though nobody ended it.
+    completed: headersSent && response.writableEnded && writableFinished,
   };
 }
 

@@ -6,7 +6,7 @@ import {
   isPromise,
   type Steps,
 } from '@floodgate/core/internal';
-import { kindOf } from './keys.ts';
+import { isOfOneClient } from './keys.ts';
 import type { Plan, PlansOptions } from './options.ts';
 import type { Warnings } from './warnings.ts';
 
@@ -122,7 +122,7 @@ export class Plans<Request> {
     if (!isPromise(found)) return found;
     // Once: a query that is no promise may be sent again each time that somebody waits for it.
     const answer = Promise.resolve(found);
-    if (!isOfOne(key)) return answer;
+    if (!isOfOneClient(key)) return answer;
     const lookUp = { answer, sinceMs: nowMs };
     this.#dropStale(nowMs);
     this.#pending.delete(key);
@@ -153,13 +153,6 @@ const SHARED_FOR_MS = 1000;
 function isFresh({ sinceMs }: LookUp, nowMs: number): boolean {
   return Math.abs(nowMs - sinceMs) < SHARED_FOR_MS;
 }
-
-/** Whether a key is one client's: an address or a route may be that of many, each with a plan of its own. */
-function isOfOne(key: string): boolean {
-  return !OF_MANY.includes(kindOf(key));
-}
-
-const OF_MANY = ['ip', 'route', 'global'];
 
 const CODE = 'FLOODGATE_INVALID_OPTION';
 

@@ -1,5 +1,5 @@
 import type { Verdict } from '@floodgate/core';
-import { combineVerdicts, giveBack, type Steps, wait } from '@floodgate/core/internal';
+import { combineVerdicts, giveBack, isUnsettled, type Steps, wait } from '@floodgate/core/internal';
 import type { HttpPolicy } from './policies.ts';
 import type { Meeting } from './responses.ts';
 
@@ -68,17 +68,27 @@ export class RequestRecord<Request> {
   }
 
   /**
-   * What the request was charged before for a subject: by a policy of the same name on the same store. Undefined where
-   * none was asked.
+   * What the request is charged for a subject: by a policy of the same name on the same store. Undefined where none has
+   * taken anything that still stands.
    */
   costOf(policy: HttpPolicy<Request>, key: string, advisory: boolean): number | undefined {
     if (this.#meetings.length === 0) return undefined;
     let cost: number | undefined;
     for (const { verdict, decision } of this.#of(policy, key)) {
-      const isTaken = verdict.allowed && decision.allowed && isCounted(decision);
-      if (isTaken && (advisory || !decision.advisory)) cost = (cost ?? 0) + decision.cost;
+      const isTaken = isUnsettled(verdict, policy.name) && decision.allowed && isCounted(decision);
+      if (isTaken && (advisory || !decision.advisory)) cost = decision.cost;
     }
     return cost;
+  }
+
+  /**
+   * Gives back what a subject was charged before, while its policy only watched or for less: it is charged for all of it
+   * now.
+   */
+  *giveBackCharged(policy: HttpPolicy<Request>, key: string): Steps<void> {
+    for (const { verdict } of this.#of(policy, key)) {
+      if (isUnsettled(verdict, policy.name)) yield* wait(verdict.settle({ [policy.name]: 0 }));
+    }
   }
 
   /** The name of a policy that another one has too, which counts apart. */
@@ -88,13 +98,6 @@ export class RequestRecord<Request> {
       before.some((one) => one.name === policy.name && !isAlike(one, policy)),
     );
     return same?.name;
-  }
-
-  /** Gives back what a policy took of a subject while it only watched, since it is asked for in earnest now. */
-  *giveBackWatched(policy: HttpPolicy<Request>, key: string): Steps<void> {
-    for (const { verdict, decision } of this.#of(policy, key)) {
-      if (decision.advisory) yield* wait(verdict.settle({ [policy.name]: 0 }));
-    }
   }
 
   /** What was decided about a subject before. */
@@ -133,7 +136,7 @@ function isAdvisory({ decisions }: Verdict, index: number): boolean {
 }
 
 /** Whether two policies count together. */
-function isAlike<Request>(a: HttpPolicy<Request>, b: HttpPolicy<Request>): boolean {
+export function isAlike<Request>(a: HttpPolicy<Request>, b: HttpPolicy<Request>): boolean {
   return a === b || (a.store !== undefined && a.store === b.store && a.name === b.name);
 }
 

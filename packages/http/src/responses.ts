@@ -17,6 +17,7 @@ import type { AnyFunction, CommonOptions, HeaderFamily } from './options.ts';
 import type { Denial, Pass } from './outcome.ts';
 import { type FoundPlan, QuotaByPlan } from './plans.ts';
 import type { HttpPolicy } from './policies.ts';
+import { isAlike } from './request-record.ts';
 import type { RequestView } from './request-view.ts';
 
 /** What one limiter decided about one request. */
@@ -244,12 +245,29 @@ function shownOf<Request>(meetings: readonly Meeting<Request>[]): Shown[] {
     const { decisions } = verdict;
     for (let i = 0; i < decisions.length; i += 1) {
       const decision = decisions[i] as PolicyDecision;
-      if (isShown(decision, policies[i] as HttpPolicy<Request>)) {
+      const policy = policies[i] as HttpPolicy<Request>;
+      if (isShown(decision, policy) && !isChargedAnew(decision, policy, meetings)) {
         shown.push({ decision, quota: quotas[i] as Quota });
       }
     }
   }
   return shown;
+}
+
+/** Whether a later limiter has charged the same subject, in the place of this. */
+function isChargedAnew<Request>(
+  decision: PolicyDecision,
+  policy: HttpPolicy<Request>,
+  meetings: readonly Meeting<Request>[],
+): boolean {
+  if (meetings.length === 1) return false;
+  const last = meetings.findLast(({ policies, verdict }) =>
+    policies.some((one, i) => {
+      const other = verdict.decisions[i] as PolicyDecision;
+      return isAlike(one, policy) && other.key === decision.key && !other.advisory;
+    }),
+  );
+  return last !== undefined && !last.verdict.decisions.includes(decision);
 }
 
 /** Whether the client may see a decision: of no hidden policy, none in shadow mode, and none that nobody counted. */

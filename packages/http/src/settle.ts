@@ -66,8 +66,11 @@ export function settleAtEnd<Request>(
   const settleAll = (): void => {
     for (const policy of policies) void settleOne(policy, view, verdict, onFailed);
   };
-  // A limiter that is deciding still may give back what was reserved.
-  const settle = (): void => record.whenDecided(settleAll);
+  const settle = (): void => {
+    // A limiter that is deciding still may give back what was reserved, but not of what was answered without it.
+    if (isUnanswered(view.responseEnd)) record.whenDecided(settleAll);
+    else settleAll();
+  };
   if (view.isClosed) settle();
   else view.onClose(settle);
 }

@@ -4,6 +4,7 @@ import { beforeEach, describe, expect, jest, test } from '@jest/globals';
 import {
   byIp,
   byUser,
+  combine,
   type FloodgateEvent,
   fixedWindow,
   global,
@@ -212,9 +213,13 @@ describe('the look-up of a plan', () => {
     expect(plan).toHaveBeenCalledTimes(2);
   });
 
-  test('is not shared by those of one address, who may be many', async () => {
+  test.each<[string, object]>([
+    ['an address', { key: byIp() }],
+    ['an address and more', { key: combine(byIp(), () => 'GET /') }],
+    ['a text of their own', { key: () => 'everybody' }],
+  ])('is not shared by those of one key that is %s, who may be many', async (_, key) => {
     const plan = jest.fn(async ({ user }: TestRequest) => (user === 1 ? 'free' : 'pro'));
-    const limiter = limiterOf({ plan, key: byIp() });
+    const limiter = limiterOf({ plan, ...key });
     const outcomes = await Promise.all([decide(limiter, 1), decide(limiter, 2)]);
     const limits = outcomes.map(
       (one) => (one as { verdict: Verdict }).verdict.decision('perMinute')?.limit,

@@ -111,6 +111,7 @@ describe('a true cost', () => {
     const [view, another] = [new TestView({}, raw), new TestView({}, raw)];
     void limiter.decide(view);
     const deciding = later.decide(another);
+    view.responseEnd = ABORTED;
     view.close();
     expect(action(await deciding)).toBe('deny');
     await inTurn(undefined)();
@@ -127,6 +128,7 @@ describe('a true cost', () => {
       const [view, another] = [new TestView({}, raw), new TestView({}, raw)];
       void limiter.decide(view);
       const deciding = later.decide(another);
+      view.responseEnd = ABORTED;
       view.close();
       expect(settle).toHaveBeenCalledTimes(i);
       await Promise.allSettled([deciding]);
@@ -134,6 +136,19 @@ describe('a true cost', () => {
       expect(settle).toHaveBeenCalledTimes(i + 1);
     }
     expect(left(limiter)).toEqual([2]);
+  });
+
+  test('is asked for at once where somebody else has answered, whoever is deciding still', () => {
+    const settle = jest.fn(() => 0);
+    const limiter = limiterOf({ quota: '10/1m', settle });
+    const never = limiterOf({ name: 'never', quota: '5/1m', cost: () => new Promise(() => {}) });
+    const raw = {};
+    const [view, another] = [new TestView({}, raw), new TestView({}, raw)];
+    void limiter.decide(view);
+    void never.decide(another);
+    view.responseEnd = { status: 503, completed: true };
+    view.close();
+    expect(settle).toHaveBeenCalledTimes(1);
   });
 
   test('is settled once of a client that goes away while it is held back', async () => {

@@ -327,6 +327,24 @@ describe('a name on a store', () => {
     }
   });
 
+  test('has one rule for a store that fails, in a limiter and all that extend it', () => {
+    const base = limiterOf({ name: 'base', quota: '5/1m' });
+    const extend = (onStoreError: 'allow' | 'deny', quota = '5/1m'): unknown =>
+      base.extend({ quota, name: 'n', onStoreError }, { name: '', replace: false });
+    extend('deny');
+    expect(() => extend('allow')).toThrow(/`name`.*another `onStoreError`.*"n"/);
+    expect(() => extend('allow', '6/1m')).toThrow(/other quotas/);
+    expect(() => extend('deny')).not.toThrow();
+  });
+
+  test('may be that of what it replaces', () => {
+    const base = limiterOf({ name: 'api', quota: 'fixed-window 5/1m' });
+    const options = { name: 'api', quota: 'fixed-window 5/1m', cost: 3 };
+    const route = base.extend(options, { name: '', replace: true }) as HttpLimiter;
+    expect(meet([route]).map(action)).toEqual(['pass']);
+    expect(left(base)).toEqual([2]);
+  });
+
   test('is free again when its limiter is closed, or was never made', () => {
     expect(() =>
       limiterOf({ name: 'a', quota: '5/1m', onStoreError: 'shrug' as 'deny' }),
@@ -413,21 +431,48 @@ describe('policies of one name that count apart', () => {
 });
 
 describe('a name that a request meets at several costs', () => {
-  test('comes to no more with each limiter, and is settled once', async () => {
-    const settled: number[] = [];
+  test('comes to no more with each limiter, and is settled once, for all of it', async () => {
+    const told: number[] = [];
     const settle = (_end: unknown, _request: unknown, reserved: number): number => {
-      settled.push(reserved);
-      return 12;
+      told.push(reserved);
+      return reserved + 2;
     };
     const make = (cost: number): HttpLimiter =>
-      limiterOf({ name: 'a', quota: 'fixed-window 20/1m', cost, settle });
+      limiterOf({ name: 'a', quota: 'fixed-window 20/1m', cost, settle, headers: 'draft-8' });
     const limiters = [make(1), make(10), make(10)];
     const views = viewsOf(3);
-    void limiters.map((limiter, i) => limiter.decide(views[i] as TestView));
+    const outcomes = limiters.map((limiter, i) => limiter.decide(views[i] as TestView));
+    expect(outcomes.map(action)).toEqual(['pass', 'pass', undefined]);
+    expect(header(outcomes[1], 'RateLimit')).toBe('"a";r=10;t=60');
     expect(left(limiters[0] as HttpLimiter)).toEqual([10]);
     for (const view of views) view.close();
     await new Promise(setImmediate);
-    expect([settled, left(limiters[0] as HttpLimiter)]).toEqual([[1], [8]]);
+    expect([told, left(limiters[0] as HttpLimiter)]).toEqual([[10], [8]]);
+  });
+
+  test('is settled by hand once', () => {
+    const limiters = [1, 3].map((cost) =>
+      limiterOf({ name: 'a', quota: 'fixed-window 20/1m', cost }),
+    );
+    const { verdict } = meet(limiters)[1] as Denial;
+    void verdict.settle({ a: 5 });
+    expect(left(limiters[0] as HttpLimiter)).toEqual([15]);
+  });
+
+  test('is told a wait that is true for all of it', () => {
+    const limiters = [1, 3].map((cost) =>
+      limiterOf({ name: 'a', quota: 'sliding-window-log 2/1m', cost }),
+    );
+    const denial = meet(limiters)[1] as Denial;
+    expect([action(denial), header(denial, 'Retry-After')]).toEqual(['deny', undefined]);
+    expect(left(limiters[0] as HttpLimiter)).toEqual([2]);
+  });
+
+  test('is what is enforced, whatever who only watches would charge', () => {
+    const enforcing = limiterOf({ name: 'a', quota: 'fixed-window 20/1m' });
+    const watching = limiterOf({ name: 'a', quota: 'fixed-window 20/1m', cost: 9, mode: 'shadow' });
+    expect(meet([watching, enforcing, watching]).map(action)).toEqual(['pass', 'pass', undefined]);
+    expect(left(enforcing)).toEqual([19]);
   });
 
   test('is charged where nothing was, since its store failed', async () => {
