@@ -261,13 +261,14 @@ function isChargedAnew<Request>(
   meetings: readonly Meeting<Request>[],
 ): boolean {
   if (meetings.length === 1) return false;
-  const last = meetings.findLast(({ policies, verdict }) =>
-    policies.some((one, i) => {
+  let last = decision;
+  for (const { policies, verdict } of meetings) {
+    for (const [i, one] of policies.entries()) {
       const other = verdict.decisions[i] as PolicyDecision;
-      return isAlike(one, policy) && other.key === decision.key && !other.advisory;
-    }),
-  );
-  return last !== undefined && !last.verdict.decisions.includes(decision);
+      if (isAlike(one, policy) && other.key === decision.key && !other.advisory) last = other;
+    }
+  }
+  return last !== decision;
 }
 
 /** Whether the client may see a decision: of no hidden policy, none in shadow mode, and none that nobody counted. */
