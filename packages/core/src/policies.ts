@@ -133,7 +133,7 @@ function chargeOf(
 /** Every take comes by here: a loop finds that all is well without the list of names that `checkOptions` makes. */
 function costOf(options: CostOption | undefined): number {
   if (options === undefined) return 1;
-  let valid = typeof options === 'object' && options !== null;
+  let valid = typeof options === 'object' && options !== null && !Array.isArray(options);
   for (const name in options) if (name !== 'cost') valid = false;
   if (!valid) checkOptions('FLOODGATE_INVALID_OPTION', 'take options', options, ['cost']);
   return options.cost ?? 1;

@@ -361,6 +361,7 @@ describe('an option of a call that there is not is refused, and charges nothing'
     [{ costs: 1 }, 'Expected `take options` to have only `cost`, got `costs`'],
     [{ cost: 1, keys: 'k' }, 'Expected `take options` to have only `cost`, got `keys`'],
     [5, 'Expected `take options` to be an object with `cost`, got `5`'],
+    [[], 'Expected `take options` to be an object with `cost`, got an array'],
     [null, 'Expected `take options` to be an object with `cost`, got `null`'],
     [() => {}, 'Expected `take options` to be an object with `cost`, got a function'],
   ])('of take and peek: %p', (options, message) => {

@@ -163,8 +163,8 @@ export interface PlansOptions<Request> {
   /** Each plan's quotas, by the plan's name. A plan without any limits nothing. */
   readonly plans: Readonly<Record<string, Plan>>;
   /**
-   * The name of a request's plan: of whom `key` finds, so that requests of one key share a look-up that is under way,
-   * for a second at most.
+   * The name of a request's plan: of whom `key` finds, so that requests of one user or API key share a look-up
+   * that is under way, for a second at most.
    * No answer, a name that is none of `plans` and a look-up that fails come to `defaultPlan`, and without it to an error.
    */
   readonly plan: (request: Request) => Awaitable<string | null | undefined>;

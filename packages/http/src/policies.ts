@@ -56,6 +56,11 @@ export function toCorePolicies<Request>(policies: readonly HttpPolicy<Request>[]
   }));
 }
 
+/** Whether two policies count together. */
+export function isAlike<Request>(a: HttpPolicy<Request>, b: HttpPolicy<Request>): boolean {
+  return a === b || (a.store !== undefined && a.store === b.store && a.name === b.name);
+}
+
 /** A quota that depends on the request. */
 export type QuotaOfRequest<Request> = Exclude<HttpPolicy<Request>['quota'], Quota>;
 

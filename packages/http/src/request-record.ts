@@ -1,6 +1,6 @@
 import type { Verdict } from '@floodgate/core';
 import { combineVerdicts, giveBack, isUnsettled, type Steps, wait } from '@floodgate/core/internal';
-import type { HttpPolicy } from './policies.ts';
+import { type HttpPolicy, isAlike } from './policies.ts';
 import type { Meeting } from './responses.ts';
 
 const NONE: readonly never[] = [];
@@ -133,11 +133,6 @@ export function recordOf<Request>(raw: object): RequestRecord<Request> {
 
 function isAdvisory({ decisions }: Verdict, index: number): boolean {
   return decisions[index]?.advisory === true;
-}
-
-/** Whether two policies count together. */
-export function isAlike<Request>(a: HttpPolicy<Request>, b: HttpPolicy<Request>): boolean {
-  return a === b || (a.store !== undefined && a.store === b.store && a.name === b.name);
 }
 
 /** Whether a store, or what stands in for it, has counted a decision. */

@@ -16,8 +16,7 @@ import { type Header, resetSeconds, retryAfterSeconds, type Shown } from './head
 import type { AnyFunction, CommonOptions, HeaderFamily } from './options.ts';
 import type { Denial, Pass } from './outcome.ts';
 import { type FoundPlan, QuotaByPlan } from './plans.ts';
-import type { HttpPolicy } from './policies.ts';
-import { isAlike } from './request-record.ts';
+import { type HttpPolicy, isAlike } from './policies.ts';
 import type { RequestView } from './request-view.ts';
 
 /** What one limiter decided about one request. */
