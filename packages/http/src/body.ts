@@ -20,24 +20,33 @@ export interface Refusal {
   readonly violated: readonly string[];
   /** All policies that the client may know of, told where there are several. */
   readonly shown: readonly PolicyDecision[];
-  /** The client's plan, and where to get a larger one; undefined where there are no plans. */
-  readonly plan?: string | undefined;
-  readonly upgradeUrl?: string | undefined;
+}
+
+/** The client's plan, and where to get a larger one if that would help. */
+export interface ToldPlan {
+  readonly name: string;
+  readonly upgradeUrl: string | undefined;
 }
 
 /** The body of a denial. Put together by hand, since under a flood it is most of the work. */
 export function rateLimited(
-  { retryAfter, resetAt, policy, shown, plan, upgradeUrl }: Refusal,
+  { retryAfter, resetAt, policy, shown }: Refusal,
   message: string,
+  plan?: ToldPlan,
 ): Body {
   const name = policy === undefined ? '' : `,"policy":${JSON.stringify(policy)}`;
   const limits = shown.length > 1 ? `,"limits":${JSON.stringify(limitsOf(shown))}` : '';
-  const of = plan === undefined ? '' : `,"plan":${JSON.stringify(plan)}`;
-  const url = upgradeUrl === undefined ? '' : `,"upgradeUrl":${JSON.stringify(upgradeUrl)}`;
   return json(
     `{"error":{"code":"RATE_LIMITED","message":${JSON.stringify(message)},` +
-      `"retryAfter":${retryAfter ?? null},"resetAt":${resetAt ?? null}${name}${limits}${of}${url}}}`,
+      `"retryAfter":${retryAfter ?? null},"resetAt":${resetAt ?? null}${name}${limits}${planText(plan)}}}`,
   );
+}
+
+function planText(plan: ToldPlan | undefined): string {
+  if (plan === undefined) return '';
+  const { name, upgradeUrl } = plan;
+  const url = upgradeUrl === undefined ? '' : `,"upgradeUrl":${JSON.stringify(upgradeUrl)}`;
+  return `,"plan":${JSON.stringify(name)}${url}`;
 }
 
 /** The body of a denial that the store's failure is the reason for. */

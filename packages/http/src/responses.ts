@@ -72,38 +72,35 @@ export class Responses<Request> {
       return this.#unavailable(verdict, meetings, view);
     }
     const retryAfter = retryAfterSeconds(own.verdict.retryAfterMs);
+    const shown = shownOf(meetings);
     const headers: Header[] = [];
-    this.#tellAll(headers, meetings);
+    this.#tellAll(headers, meetings, shown);
     if (retryAfter !== undefined) headers.push(['Retry-After', String(retryAfter)]);
     headers.push(NO_STORE);
     this.#expose(headers, view);
 
     // What is hidden is the reason told only where it is the only one.
-    const policyOf = ({ policy }: PolicyDecision): HttpPolicy<Request> =>
-      own.policies.find(({ name }) => name === policy) as HttpPolicy<Request>;
-    const told = denying.filter((decision) => isShown(decision, policyOf(decision)));
+    const told = denying.filter((decision) => isShown(decision, policyOf(own, decision)));
     const reason = tightestOf(told.length > 0 ? told : denying) as PolicyDecision;
     const { handler, statusCode = 429 } = this.#options;
-    const status = policyOf(reason).statusCode ?? statusCode;
-    const longest = tightestOf(denying) as PolicyDecision;
-    const body =
-      handler === undefined
-        ? yield* this.#body(verdict, view, {
-            status,
-            retryAfter,
-            resetAt: resetSeconds(longest.atMs, own.verdict.retryAfterMs),
-            policy: told.length > 0 ? reason.policy : undefined,
-            violated: told.map(({ policy }) => policy),
-            shown: shownOf(meetings).map(({ decision }) => decision),
-            // A larger plan is no help against a block, nor against what is no quota of a plan.
-            plan: own.plan && {
-              ...own.plan,
-              denied: told.some(
-                (one) => policyOf(one).quota instanceof QuotaByPlan && !one.blocked,
-              ),
-            },
-          })
-        : undefined;
+    const status = policyOf(own, reason).statusCode ?? statusCode;
+    let body: Body | undefined;
+    if (handler === undefined) {
+      const longest = tightestOf(denying) as PolicyDecision;
+      const refusal = {
+        status,
+        retryAfter,
+        resetAt: resetSeconds(longest.atMs, own.verdict.retryAfterMs),
+        policy: told.length > 0 ? reason.policy : undefined,
+        violated: told.map(({ policy }) => policy),
+        shown: shown.map(({ decision }) => decision),
+      };
+      // A larger plan is no help against a block, nor against what is no quota of a plan.
+      const isOfPlan =
+        own.plan !== undefined &&
+        told.some((one) => policyOf(own, one).quota instanceof QuotaByPlan && !one.blocked);
+      body = yield* this.#body(verdict, view, refusal, own.plan, isOfPlan);
+    }
     const removed = this.#stale(headers, meetings);
     return { action: 'deny', reason: 'limit', verdict, headers, removed, status, body };
   }
@@ -115,7 +112,7 @@ export class Responses<Request> {
     view: RequestView<Request>,
   ): Denial {
     const headers: Header[] = [];
-    this.#tellAll(headers, meetings);
+    this.#tellAll(headers, meetings, shownOf(meetings));
     headers.push(['Retry-After', '1'], NO_STORE);
     this.#expose(headers, view);
     const { handler, body = 'json' } = this.#options;
@@ -134,12 +131,9 @@ export class Responses<Request> {
   *#body(
     verdict: Verdict,
     { request }: RequestView<Request>,
-    {
-      plan,
-      ...refusal
-    }: Omit<Refusal, 'plan' | 'upgradeUrl'> & {
-      readonly plan: (FoundPlan<Request> & { readonly denied: boolean }) | undefined;
-    },
+    refusal: Refusal,
+    plan: FoundPlan<Request> | undefined,
+    isOfPlan: boolean,
   ): Steps<Body | undefined> {
     const { body = 'json', message } = this.#options;
     if (typeof body === 'function') return bodyOf(yield* wait(body(verdict, request, plan?.name)));
@@ -148,11 +142,10 @@ export class Responses<Request> {
         ? undefined
         : readText(yield* wait(message(verdict, request, plan?.name)), 'message');
     if (body === 'problem') return problem(refusal, text);
-    const upgradeUrl = plan?.denied ? yield* upgradeUrlOf(plan, request) : undefined;
-    return rateLimited(
-      { ...refusal, plan: plan?.isTold === true ? plan.name : undefined, upgradeUrl },
-      text ?? defaultMessage(refusal),
-    );
+    const told = text ?? defaultMessage(refusal);
+    if (plan?.isTold !== true) return rateLimited(refusal, told);
+    const upgradeUrl = isOfPlan ? yield* upgradeUrlOf(plan, request) : undefined;
+    return rateLimited(refusal, told, { name: plan.name, upgradeUrl });
   }
 
   /** Adds to the names that scripts of other origins may read, each once. `*` is a name like any other: with credentials it is no more. */
@@ -191,7 +184,17 @@ export class Responses<Request> {
    * Adds the headers of a denial, in the families of earlier limiters too: what they told has changed, since what they
    * took was given back. Where theirs and this limiter's share names, only this one's are told.
    */
-  #tellAll(headers: Header[], meetings: readonly Meeting<Request>[]): void {
+  #tellAll(
+    headers: Header[],
+    meetings: readonly Meeting<Request>[],
+    shown: readonly Shown[],
+  ): void {
+    if (meetings.length === 1) {
+      for (const family of this.#writers.keys()) {
+        Responses.#tell(headers, family, meetings, NOTHING, shown);
+      }
+      return;
+    }
     const families = new Set(this.#writers.keys());
     for (const { responses } of meetings) {
       for (const family of responses.#writers.keys()) {
@@ -251,6 +254,13 @@ function shownOf<Request>(meetings: readonly Meeting<Request>[]): Shown[] {
     }
   }
   return shown;
+}
+
+function policyOf<Request>(
+  { policies }: Meeting<Request>,
+  { policy }: PolicyDecision,
+): HttpPolicy<Request> {
+  return policies.find(({ name }) => name === policy) as HttpPolicy<Request>;
 }
 
 /** Whether a later limiter has charged the same subject, in the place of this. */
