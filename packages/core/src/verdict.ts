@@ -175,9 +175,9 @@ export class Verdict {
 
   /**
    * Replaces the cost that was taken by the true one, known afterwards: gives back the difference, or charges it even
-   * into debt. One number holds for every policy, an object for those that it names, if they were charged. The first time counts for each
-   * policy, later ones change nothing; nor does settling what was denied. A store that fails is reported as
-   * `settle-failed`, and the cost that was taken stands.
+   * into debt. One number holds for every policy, an object for those that it names, if they were charged. The first
+   * time counts for each policy, later ones change nothing; nor does settling what was denied. A store that fails is
+   * reported as `settle-failed`, and the cost that was taken stands.
    *
    * @throws FloodgateError `FLOODGATE_INVALID_CHARGE` for what is no whole number, `FLOODGATE_UNKNOWN_POLICY`
    */

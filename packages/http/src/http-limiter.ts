@@ -198,7 +198,7 @@ export class HttpLimiter<Request = unknown, Handler extends AnyFunction = AnyFun
       verdict = answer as Verdict;
       const { policies, quotas, plan } = charges;
       this.#tell(verdict, view.request, plan?.name);
-      record.keep({ verdict, policies, quotas, plan, responses: this.#responses });
+      record.keep({ verdict, policies, quotas, plan, telling: this.#responses.telling });
       if (!isFirst && !verdict.allowed) yield* record.giveBack();
     } finally {
       record.end();

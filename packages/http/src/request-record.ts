@@ -1,7 +1,7 @@
 import type { Verdict } from '@floodgate/core';
 import { combineVerdicts, giveBack, isUnsettled, type Steps, wait } from '@floodgate/core/internal';
+import type { Meeting } from './limit-headers.ts';
 import { type HttpPolicy, isAlike } from './policies.ts';
-import type { Meeting } from './responses.ts';
 
 const NONE: readonly never[] = [];
 
