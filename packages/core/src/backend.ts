@@ -3,10 +3,13 @@ import type { Decision } from './decision.ts';
 import { type Degraded, type StoreErrorRule, strictest } from './degraded.ts';
 import { FloodgateError, isFloodgateError, messageOf } from './errors.ts';
 import type { FloodgateEvent } from './events.ts';
+import { KnownDenials } from './known-denials.ts';
+import { LateTake } from './late-take.ts';
 import { isPromise, type MaybePromise } from './maybe-promise.ts';
 import { MemoryStore } from './memory-store.ts';
 import { divideQuota, limitOf, type Quota } from './quota.ts';
 import { type Charge, checkCharges, type Store, type Subject } from './store.ts';
+import { isAdmitted } from './verdict.ts';
 
 /** What charges came to that no one store met as they were: one failed, or they live on several. */
 export interface Taken {
@@ -16,6 +19,8 @@ export interface Taken {
   /** Where each was taken; `undefined` where no store could be asked. */
   readonly stores: readonly (Store | undefined)[];
   readonly degraded: Degraded | undefined;
+  /** Says that the request is not served: what a store charges for it too late is given back. */
+  readonly onUnserved: (() => void) | undefined;
 }
 
 /** What was answered in the place of a store that failed. */
@@ -36,6 +41,8 @@ export interface BackendOptions {
   /** How many processes share the limits while each counts by itself. */
   readonly instances: number;
   readonly report: (event: FloodgateEvent) => void;
+  /** Told of what could not be given back. */
+  readonly onRefundFailed: (error: unknown) => void;
 }
 
 /** A store, and what happens when it fails: it is never the reason for an outage. */
@@ -51,6 +58,7 @@ export class Backend {
   #toldAtMs = Number.NEGATIVE_INFINITY;
   /** Takes over while the store fails. Kept, so that a store which fails now and then does not start it anew. */
   #local: MemoryStore | undefined;
+  readonly #denials: KnownDenials;
   #reportDroppedAt = 1;
 
   constructor(options: BackendOptions) {
@@ -58,23 +66,28 @@ export class Backend {
     this.#options = options;
     this.#memory = isMemoryStore(options.store) ? options.store : undefined;
     this.#clock = options.store.clock ?? systemClock;
+    this.#denials = new KnownDenials(this.#clock);
   }
 
   /** Whether the store decides in this process. */
   get isLocal(): boolean {
-    return this.store.clock !== undefined;
+    return this.store.inProcess === true;
   }
 
   /** Asks the store; throws, or rejects, only for charges that no store could take. */
   take(charges: readonly Charge[], mode: 'take' | 'peek'): MaybePromise<Answer> {
+    const late =
+      mode === 'take' && !this.isLocal
+        ? new LateTake(this.store, charges, this.#options.onRefundFailed)
+        : undefined;
     try {
-      const answer = this.store.take(charges, mode === 'take' ? undefined : PEEK);
+      const answer = this.store.take(charges, mode === 'take' ? late : PEEK);
       if (Array.isArray(answer)) return this.#answered(answer, charges);
       return answer
         .then((decisions) => this.#answered(decisions, charges))
-        .catch((error) => this.#substitute(error, charges, mode));
+        .catch((error) => this.#substitute(error, charges, mode, late));
     } catch (error) {
-      const substitute = this.#substitute(error, charges, mode);
+      const substitute = this.#substitute(error, charges, mode, late);
       // A store behind a network answers in promises, also where it throws at once.
       return this.isLocal ? substitute : Promise.resolve(substitute);
     }
@@ -82,11 +95,13 @@ export class Backend {
 
   block(subjects: readonly Subject[], durationMs: number): MaybePromise<void> {
     this.#local?.block(subjects, durationMs);
+    this.#denials.block(subjects, durationMs);
     return orStoreFailure(() => this.store.block(subjects, durationMs));
   }
 
   reset(subjects: readonly Subject[]): MaybePromise<void> {
     this.#local?.reset(subjects);
+    this.#denials.forget(subjects);
     return orStoreFailure(() => this.store.reset(subjects));
   }
 
@@ -95,7 +110,9 @@ export class Backend {
       throw new Error('it answered what are no decisions');
     }
     if (this.#failing) this.#recover();
-    if (this.#memory !== undefined && this.#memory.dropped >= this.#reportDroppedAt) {
+    if (this.#memory === undefined) {
+      this.#denials.note(charges, decisions);
+    } else if (this.#memory.dropped >= this.#reportDroppedAt) {
       const { dropped } = this.#memory;
       this.#reportDroppedAt = dropped * 2;
       this.#options.report({
@@ -108,7 +125,12 @@ export class Backend {
     return decisions;
   }
 
-  #substitute(error: unknown, charges: readonly Charge[], mode: 'take' | 'peek'): Substitute {
+  #substitute(
+    error: unknown,
+    charges: readonly Charge[],
+    mode: 'take' | 'peek',
+    late: LateTake | undefined,
+  ): Substitute {
     checkCharges(charges);
     const failure = toStoreFailure(error);
     const rules = charges.map(({ policy }) => this.#options.ruleOf(policy));
@@ -116,23 +138,28 @@ export class Backend {
     const met = charges.map((charge, index) =>
       rules[index] === 'local' ? { ...charge, quota: this.#divide(charge.quota) } : charge,
     );
-    const denied = charges.some(
-      ({ advisory }, index) => rules[index] === 'deny' && advisory !== true,
-    );
-    const local = met.filter((_, index) => rules[index] === 'local');
+    const decisions = charges.map((charge, index) => this.#decideByRule(rules[index], charge));
+    const denied = !isAdmitted(charges, decisions);
+    const local = met.filter((_, index) => decisions[index] === undefined);
     this.#local ??= new MemoryStore({ clock: this.#clock });
     const answers = denied ? peekUncharged(this.#local, local) : this.#local.take(local, { mode });
-    const atMs = this.#clock.now();
-    return {
+    const substitute = {
       charges: met,
-      decisions: met.map(({ quota }, index) => {
-        if (rules[index] === 'local')
-          return answers[local.indexOf(met[index] as Charge)] as Decision;
-        return decideByRule(rules[index] === 'allow', quota, atMs);
-      }),
-      stores: rules.map((rule) => (rule === 'local' && !denied ? this.#local : undefined)),
+      decisions: decisions.map((decision) => decision ?? (answers.shift() as Decision)),
+      stores: decisions.map((decision) =>
+        decision === undefined && !denied ? this.#local : undefined,
+      ),
       degraded: { rule: strictest(rules), error: failure, rules },
+      onUnserved: late?.onUnserved,
     };
+    if (!isAdmitted(met, substitute.decisions)) late?.onUnserved();
+    return substitute;
+  }
+
+  /** What needs no counting: of a policy that lets all pass or none, or of a subject that is known to be denied. */
+  #decideByRule(rule: StoreErrorRule | undefined, charge: Charge): Decision | undefined {
+    if (rule === 'local') return this.#denials.of(charge);
+    return decideByRule(rule === 'allow', charge.quota, this.#clock.now());
   }
 
   #fail(error: FloodgateError, rules: readonly StoreErrorRule[]): void {
@@ -169,7 +196,7 @@ export class Backend {
 
 /** By what it has: it may come from another copy of this package. */
 export function isMemoryStore(store: Store): store is MemoryStore {
-  return store.clock !== undefined && 'dropped' in store;
+  return store.inProcess === true && 'dropped' in store;
 }
 
 const PEEK = { mode: 'peek' } as const;

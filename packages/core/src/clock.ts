@@ -1,3 +1,5 @@
+import { invalid } from './errors.ts';
+
 /** Where a store in this process reads the time, and how one waits by it. */
 export interface Clock {
   /** Whole milliseconds since 1970. May step back: {@link Decision.atMs} never does, for one subject. */
@@ -11,6 +13,15 @@ export const readSystemTime: () => number = Date.now;
 
 /** The clock of this machine. */
 export const systemClock: Clock = Object.freeze({ now: readSystemTime, sleep: sleepByTimer });
+
+/** @throws FloodgateError `FLOODGATE_INVALID_OPTION` where a clock that was given tells no time */
+export function readTime(clock: Clock): number {
+  if (clock === systemClock) return readSystemTime();
+  const nowMs = clock.now();
+  if (Number.isSafeInteger(nowMs) && nowMs >= 0) return nowMs;
+  const expectation = 'a clock of whole milliseconds since 1970';
+  throw invalid('FLOODGATE_INVALID_OPTION', 'clock', expectation, nowMs);
+}
 
 /** Waits by `clock`, or by a timer where the clock cannot sleep. */
 export function sleep(clock: Clock | undefined, ms: number, signal?: AbortSignal): Promise<void> {

@@ -1,6 +1,10 @@
 // For Floodgate's own packages, which are released together: it may change with any version.
 
-export { sleep, systemClock } from './clock.ts';
+export { carryOver, hasShape, type Shape } from './algorithms/carry-over.ts';
+export { ChargeLog } from './algorithms/charge-log.ts';
+export { emptyState, type State } from './algorithms/state.ts';
+export { readTime, sleep, systemClock } from './clock.ts';
+export { decide } from './decide.ts';
 export { toMilliseconds } from './duration.ts';
 export { checkOptions, invalid, isFloodgateError, messageOf, toError } from './errors.ts';
 export { callHook, reportEvent } from './events.ts';
@@ -13,4 +17,6 @@ export {
   type Steps,
   wait,
 } from './maybe-promise.ts';
-export { combineVerdicts, giveBack, isUnsettled, tightestOf } from './verdict.ts';
+export { fillTimeOf, limitOf, periodOf } from './quota.ts';
+export { checkCharges, checkRefunds } from './store.ts';
+export { combineVerdicts, giveBack, isAdmitted, isUnsettled, tightestOf } from './verdict.ts';

@@ -1,7 +1,7 @@
 import { carryOver, type Shape } from './algorithms/carry-over.ts';
 import { refund } from './algorithms/refund.ts';
 import { clearState, emptyState, type State } from './algorithms/state.ts';
-import { type Clock, readSystemTime, systemClock } from './clock.ts';
+import { type Clock, readTime, systemClock } from './clock.ts';
 import { decide, decideByQuota } from './decide.ts';
 import type { Decision } from './decision.ts';
 import { checkOptions, FloodgateError, invalid } from './errors.ts';
@@ -35,6 +35,7 @@ export interface MemoryStoreOptions {
  */
 export class MemoryStore implements Store {
   readonly clock: Clock;
+  readonly inProcess = true;
   readonly #maxKeys: number;
   #table: SubjectTable;
   #droppedBefore = 0;
@@ -280,7 +281,7 @@ export class MemoryStore implements Store {
 
   #now(): number {
     this.#checkOpen();
-    return this.clock === systemClock ? readSystemTime() : readTime(this.clock);
+    return readTime(this.clock);
   }
 
   #checkOpen(): void {
@@ -294,13 +295,6 @@ interface Draft {
   /** Where the subject is remembered; -1 where it is not. */
   slot: number;
   readonly state: State;
-}
-
-function readTime(clock: Clock): number {
-  const nowMs = clock.now();
-  if (Number.isSafeInteger(nowMs) && nowMs >= 0) return nowMs;
-  const expectation = 'a clock of whole milliseconds since 1970';
-  throw invalid('FLOODGATE_INVALID_OPTION', 'clock', expectation, nowMs);
 }
 
 /** What the slots' numbers, and the maps from keys to them, can hold. */

@@ -66,7 +66,12 @@ export class RateLimiter<S extends Store = MemoryStore, P extends Store = S> {
     if (base === undefined) {
       this.#report = (event) => reportEvent(onEvent, event);
       this.#ownStore = store === undefined ? new MemoryStore() : undefined;
-      this.#allBackends = new Backends({ onStoreError, instances, report: this.#report });
+      this.#allBackends = new Backends({
+        onStoreError,
+        instances,
+        report: this.#report,
+        onRefundFailed: this.#onSettleFailed,
+      });
       this.#main = this.#allBackends.of(store ?? (this.#ownStore as Store));
       this.#reservations = new Reservations();
     } else {
@@ -184,13 +189,14 @@ export class RateLimiter<S extends Store = MemoryStore, P extends Store = S> {
     return new Verdict(charges, answer, mode === 'take' ? this.#mainLedger : undefined, undefined);
   }
 
-  #verdictOf({ charges, decisions, stores, degraded }: Taken, mode: 'take' | 'peek'): Verdict {
-    const ledger = this.#ledgerOf(stores);
+  #verdictOf(taken: Taken, mode: 'take' | 'peek'): Verdict {
+    const { charges, decisions, stores, degraded, onUnserved } = taken;
+    const ledger = this.#ledgerOf(stores, onUnserved);
     return new Verdict(charges, decisions, mode === 'take' ? ledger : undefined, degraded);
   }
 
-  #ledgerOf(stores: Ledger['stores']): Ledger {
-    return { stores, onSettleFailed: this.#onSettleFailed, isPolicy: this.#isPolicy };
+  #ledgerOf(stores: Ledger['stores'], onUnserved?: () => void): Ledger {
+    return { stores, onSettleFailed: this.#onSettleFailed, onUnserved, isPolicy: this.#isPolicy };
   }
 
   readonly #isPolicy = (name: string): boolean => this.#policies.find(name) !== undefined;

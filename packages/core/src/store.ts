@@ -33,6 +33,11 @@ export type TakeMode = 'take' | 'peek' | 'force';
 export interface TakeOptions {
   /** @default 'take' */
   readonly mode?: TakeMode;
+  /**
+   * Of a store that waits for no answer longer than its deadline: told of the decisions that come after all, once the
+   * take has been rejected. What they charged can then be given back.
+   */
+  readonly onLate?: (decisions: readonly Decision[]) => void;
 }
 
 /**
@@ -49,8 +54,10 @@ export interface Store {
   /** Forgets counts and blocks. */
   reset(subjects: readonly Subject[]): void | Promise<void>;
   close(): void | Promise<void>;
-  /** The clock of a store that decides in this process. Absent where a network is asked, and another's clock counts. */
+  /** The clock that it goes by, where that is not the clock of a server elsewhere. */
   readonly clock?: Clock | undefined;
+  /** Whether it decides in this process, and answers at once: no network is asked. @default false */
+  readonly inProcess?: boolean;
 }
 
 /**

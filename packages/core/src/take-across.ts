@@ -68,6 +68,7 @@ interface Part {
   decisions: readonly Decision[];
   stores: readonly (Store | undefined)[];
   degraded: Degraded | undefined;
+  onUnserved: (() => void) | undefined;
 }
 
 function partsOf(charges: readonly Charge[], backends: readonly Backend[]): Part[] {
@@ -83,6 +84,7 @@ function partsOf(charges: readonly Charge[], backends: readonly Backend[]): Part
         decisions: [],
         stores: [],
         degraded: undefined,
+        onUnserved: undefined,
       };
       parts.set(backend, part);
     }
@@ -110,6 +112,7 @@ function* ask(part: Part, charges: readonly Charge[], mode: 'take' | 'peek'): St
     part.decisions = answer.decisions;
     part.stores = answer.stores;
     part.degraded = answer.degraded;
+    part.onUnserved = answer.onUnserved;
   } else {
     part.charges = charges;
     part.decisions = answer;
@@ -118,6 +121,7 @@ function* ask(part: Part, charges: readonly Charge[], mode: 'take' | 'peek'): St
 }
 
 function* giveBack(part: Part, onFailed: (error: unknown) => void): Steps<void> {
+  part.onUnserved?.();
   const taken = part.stores.flatMap((store, index) => {
     const charge = part.charges[index] as Charge;
     const { allowed, atMs } = part.decisions[index] as Decision;
@@ -155,7 +159,10 @@ function assemble(charges: readonly Charge[], parts: readonly Part[]): Taken {
       stores[index] = part.stores[position];
     }
   }
-  return { charges: met, decisions, stores, degraded: degradedOf(parts) };
+  const onUnserved = (): void => {
+    for (const part of parts) part.onUnserved?.();
+  };
+  return { charges: met, decisions, stores, degraded: degradedOf(parts), onUnserved };
 }
 
 function degradedOf(parts: readonly Part[]): Degraded | undefined {

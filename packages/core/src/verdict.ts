@@ -30,6 +30,8 @@ export interface Ledger {
   /** The store of each charge, or of all; `undefined` where none could be asked. */
   readonly stores: Store | readonly (Store | undefined)[];
   readonly onSettleFailed: (error: unknown) => void;
+  /** Says that the request is not served: what a store charges for it too late is given back. */
+  readonly onUnserved: (() => void) | undefined;
   /** Whether a name is that of a policy, which this time may have been left out. */
   readonly isPolicy: (name: string) => boolean;
 }
@@ -221,6 +223,7 @@ export class Verdict {
   }
 
   *#giveBack(): Steps<Verdict> {
+    this.#ledger?.onUnserved?.();
     const all = this.#charges.map((_, index) => this.#takenAt(index));
     const taken = all.filter((one) => one !== undefined);
     yield* refundTaken(taken);
@@ -275,7 +278,10 @@ function degradedOf(parts: readonly Verdict[]): Degraded | undefined {
 }
 
 /** Whether a group is admitted: no charge of it was denied but advisory ones. */
-export function isAdmitted(charges: readonly Charge[], decisions: readonly Decision[]): boolean {
+export function isAdmitted(
+  charges: readonly Charge[],
+  decisions: readonly (Decision | undefined)[],
+): boolean {
   for (let i = 0; i < charges.length; i += 1) {
     if (decisions[i]?.allowed === false && charges[i]?.advisory !== true) return false;
   }

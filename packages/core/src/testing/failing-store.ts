@@ -34,6 +34,10 @@ export class FailingStore implements Store {
     return this.#remote ? undefined : this.#store.clock;
   }
 
+  get inProcess(): boolean {
+    return !this.#remote;
+  }
+
   /** Fails every call from now on. */
   fail(error: unknown = new Error('Told to fail')): void {
     this.#failing = true;
