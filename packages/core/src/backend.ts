@@ -1,13 +1,12 @@
-import { type Clock, systemClock } from './clock.ts';
 import type { Decision } from './decision.ts';
 import { type Degraded, type StoreErrorRule, strictest } from './degraded.ts';
 import { FloodgateError, isFloodgateError, messageOf } from './errors.ts';
 import type { FloodgateEvent } from './events.ts';
-import { KnownDenials } from './known-denials.ts';
 import { LateTake } from './late-take.ts';
 import { isPromise, type MaybePromise } from './maybe-promise.ts';
-import { MemoryStore } from './memory-store.ts';
+import type { MemoryStore } from './memory-store.ts';
 import { divideQuota, limitOf, type Quota } from './quota.ts';
+import { type StandIn, standInOf } from './stand-in.ts';
 import { type Charge, checkCharges, type Store, type Subject } from './store.ts';
 import { isAdmitted } from './verdict.ts';
 
@@ -50,23 +49,19 @@ export class Backend {
   readonly store: Store;
   readonly #options: BackendOptions;
   readonly #memory: MemoryStore | undefined;
-  readonly #clock: Clock;
+  readonly #standIn: StandIn;
   readonly #divided: WeakMap<Quota, Quota> = new WeakMap();
   #failing = false;
   /** Whether the operator has been told that the store fails, and when last. */
   #toldFailing = false;
   #toldAtMs = Number.NEGATIVE_INFINITY;
-  /** Takes over while the store fails. Kept, so that a store which fails now and then does not start it anew. */
-  #local: MemoryStore | undefined;
-  readonly #denials: KnownDenials;
   #reportDroppedAt = 1;
 
   constructor(options: BackendOptions) {
     this.store = options.store;
     this.#options = options;
     this.#memory = isMemoryStore(options.store) ? options.store : undefined;
-    this.#clock = options.store.clock ?? systemClock;
-    this.#denials = new KnownDenials(this.#clock);
+    this.#standIn = standInOf(options.store);
   }
 
   /** Whether the store decides in this process. */
@@ -94,14 +89,12 @@ export class Backend {
   }
 
   block(subjects: readonly Subject[], durationMs: number): MaybePromise<void> {
-    this.#local?.block(subjects, durationMs);
-    this.#denials.block(subjects, durationMs);
+    this.#standIn.block(subjects, durationMs);
     return orStoreFailure(() => this.store.block(subjects, durationMs));
   }
 
   reset(subjects: readonly Subject[]): MaybePromise<void> {
-    this.#local?.reset(subjects);
-    this.#denials.forget(subjects);
+    this.#standIn.reset(subjects);
     return orStoreFailure(() => this.store.reset(subjects));
   }
 
@@ -111,7 +104,7 @@ export class Backend {
     }
     if (this.#failing) this.#recover();
     if (this.#memory === undefined) {
-      this.#denials.note(charges, decisions);
+      this.#standIn.denials.note(charges, decisions);
     } else if (this.#memory.dropped >= this.#reportDroppedAt) {
       const { dropped } = this.#memory;
       this.#reportDroppedAt = dropped * 2;
@@ -141,14 +134,12 @@ export class Backend {
     const decisions = charges.map((charge, index) => this.#decideByRule(rules[index], charge));
     const denied = !isAdmitted(charges, decisions);
     const local = met.filter((_, index) => decisions[index] === undefined);
-    this.#local ??= new MemoryStore({ clock: this.#clock });
-    const answers = denied ? peekUncharged(this.#local, local) : this.#local.take(local, { mode });
+    const { memory } = this.#standIn;
+    const answers = denied ? peekUncharged(memory, local) : memory.take(local, { mode });
     const substitute = {
       charges: met,
       decisions: decisions.map((decision) => decision ?? (answers.shift() as Decision)),
-      stores: decisions.map((decision) =>
-        decision === undefined && !denied ? this.#local : undefined,
-      ),
+      stores: decisions.map((decision) => (decision === undefined && !denied ? memory : undefined)),
       degraded: { rule: strictest(rules), error: failure, rules },
       onUnserved: late?.onUnserved,
     };
@@ -158,13 +149,13 @@ export class Backend {
 
   /** What needs no counting: of a policy that lets all pass or none, or of a subject that is known to be denied. */
   #decideByRule(rule: StoreErrorRule | undefined, charge: Charge): Decision | undefined {
-    if (rule === 'local') return this.#denials.of(charge);
-    return decideByRule(rule === 'allow', charge.quota, this.#clock.now());
+    if (rule === 'local') return this.#standIn.denials.of(charge);
+    return decideByRule(rule === 'allow', charge.quota, this.#standIn.clock.now());
   }
 
   #fail(error: FloodgateError, rules: readonly StoreErrorRule[]): void {
     this.#failing = true;
-    const nowMs = this.#clock.now();
+    const nowMs = this.#standIn.clock.now();
     // A store that fails every other time would otherwise be told of each time.
     if (this.#toldFailing || Math.abs(nowMs - this.#toldAtMs) < TOLD_EVERY_MS) return;
     this.#toldFailing = true;

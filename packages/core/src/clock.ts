@@ -9,7 +9,7 @@ export interface Clock {
 }
 
 /** The time of this machine. Nothing else of ours reads it. */
-export const readSystemTime: () => number = Date.now;
+const readSystemTime: () => number = Date.now;
 
 /** The clock of this machine. */
 export const systemClock: Clock = Object.freeze({ now: readSystemTime, sleep: sleepByTimer });

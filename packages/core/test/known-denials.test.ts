@@ -139,6 +139,23 @@ describe("who is blocked stays blocked in 'local'", () => {
   });
 });
 
+test('limiters that share a store share what stands in for it', async () => {
+  const { store, limiter } = setUp([{ name: 'a', quota: 'fixed-window 2/1h' }]);
+  const policies = [
+    { name: 'a', quota: 'fixed-window 2/1h' },
+    { name: 'b', quota: 'fixed-window 9/1h' },
+  ];
+  const other = new RateLimiter({ store, policies, onEvent: () => {} });
+  await limiter.take('known', { cost: 2 });
+  await limiter.take('known');
+  store.fail();
+  expect((await other.take('known')).allowed).toBe(false);
+  expect((await limiter.take('k')).allowed).toBe(true);
+  expect((await other.take('k')).allowed).toBe(true);
+  expect((await limiter.take('k')).allowed).toBe(false);
+  expect((await other.take('k')).allowed).toBe(false);
+});
+
 test("other rules decide as they say: 'allow' lets pass who was denied", async () => {
   const { store, take } = setUp([{ name: 'a', quota: '1/1m' }], { onStoreError: 'allow' });
   await take();
