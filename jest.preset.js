@@ -6,6 +6,7 @@ export default {
   // swc only strips the types; `tsc` checks them, in the typecheck task.
   transform: {
     '\\.ts$': ['@swc/jest', { jsc: { target: 'es2022', parser: { syntax: 'typescript' } } }],
+    '\\.lua$': '<rootDir>/../../jest.lua.cjs',
   },
   // No test is about how long it takes, and a busy machine takes long.
   testTimeout: 60_000,

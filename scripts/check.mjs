@@ -1,6 +1,6 @@
 // Sets up, then runs every check, each to its end whatever the others say. The last line counts the
 // tests; a check that fails without a failed test (a lint, a build, a crash) counts as one failure.
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { stripVTControlCharacters } from 'node:util';
 import { root, setUp } from './set-up.mjs';
 
@@ -20,6 +20,7 @@ const checks = {
 const results = [];
 try {
   const env = setUp();
+  obtainRedis(env);
   for (const [name, command] of Object.entries(checks)) {
     results.push({ name, ...(await run(command, env)) });
   }
@@ -36,6 +37,18 @@ for (const { name, failed, failures = [] } of results) {
 const total = (field) => results.reduce((sum, result) => sum + result[field], 0);
 console.log(`${total('passed')} passed, ${total('failed')} failed`);
 process.exitCode = total('failed') ? 1 : 0;
+
+/** Finds the Redis server that tests start, or fetches it: once, and not in the middle of tests that wait for it. */
+function obtainRedis(env) {
+  const program = ['--import', 'tsx', 'packages/test-redis/src/main.ts'];
+  const { status, stderr } = spawnSync(process.execPath, program, {
+    cwd: root,
+    env,
+    encoding: 'utf8',
+    stdio: ['ignore', 'inherit', 'pipe'],
+  });
+  if (status !== 0) throw new Error(stderr.trim());
+}
 
 /** Runs pnpm, showing its output, and counts the tests that jest reports in it. */
 async function run(command, env) {

@@ -3,6 +3,7 @@
 // It runs in this very process, so that signals, standard input and the exit code are its own.
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import './lua.mjs';
 import { root, setUp } from './set-up.mjs';
 
 const [entry, ...rest] = process.argv.slice(2);

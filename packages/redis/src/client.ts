@@ -1,0 +1,100 @@
+import { invalid } from '@floodgate/core/internal';
+import type { Script } from './scripts.ts';
+
+/** What is asked of an `ioredis` or `iovalkey` client. */
+export interface IoredisClient {
+  readonly status: string;
+  evalsha(sha: string, keyCount: number, ...keysAndArguments: string[]): Promise<unknown>;
+  eval(script: string, keyCount: number, ...keysAndArguments: string[]): Promise<unknown>;
+}
+
+/** What is asked of a node-redis client. */
+export interface NodeRedisClient {
+  readonly isReady: boolean;
+  evalSha(sha: string, options: { keys: string[]; arguments: string[] }): Promise<unknown>;
+  eval(script: string, options: { keys: string[]; arguments: string[] }): Promise<unknown>;
+  /** The same client with other types for its replies. */
+  withTypeMapping(types: Record<never, never>): unknown;
+}
+
+/** A client of `ioredis` 5 or 6, of `iovalkey`, or of node-redis (`redis`) 5 or 6: whatever has these few methods. */
+export type RedisClient = IoredisClient | NodeRedisClient;
+
+/** A client, whichever library made it. */
+export interface Connection {
+  /**
+   * - `'ready'`: what is sent now is on its way.
+   * - `'lazy'`: it connects when something is sent.
+   * - `'away'`: it is not connected, and would keep what is sent until it is.
+   */
+  state(): 'ready' | 'lazy' | 'away';
+  run(script: Script, keys: string[], args: string[]): Promise<unknown>;
+}
+
+/** @throws FloodgateError `FLOODGATE_INVALID_OPTION` for what is no such client */
+export function connectionOf(client: RedisClient): Connection {
+  if (isIoredis(client)) {
+    return {
+      state: () => IOREDIS_STATES[client.status] ?? 'away',
+      run: ({ source, sha }, keys, args) =>
+        client.evalsha(sha, keys.length, ...keys, ...args).catch((error) => {
+          if (!isUnknownScript(error)) throw error;
+          return client.eval(source, keys.length, ...keys, ...args);
+        }),
+    };
+  }
+  if (isNodeRedis(client)) {
+    // Whatever types its owner has chosen, such as buffers, texts are what we read.
+    const texts = client.withTypeMapping({}) as NodeRedisClient;
+    return {
+      state: () => (client.isReady ? 'ready' : 'away'),
+      run: ({ source, sha }, keys, args) => {
+        const options = { keys, arguments: args };
+        return texts.evalSha(sha, options).catch((error) => {
+          if (!isUnknownScript(error)) throw error;
+          return texts.eval(source, options);
+        });
+      },
+    };
+  }
+  throw invalid(
+    'FLOODGATE_INVALID_OPTION',
+    'client',
+    'a client of `ioredis` or `iovalkey`, or of node-redis 5 or 6 (`createClient`), for one server',
+    withoutPassword(client),
+  );
+}
+
+/** The URL of a server, which somebody may take for a client, can hold one. */
+function withoutPassword(client: unknown): unknown {
+  return typeof client === 'string' ? client.replace(/\/\/.*@/, '//…@') : client;
+}
+
+const IOREDIS_STATES: Readonly<Record<string, 'ready' | 'lazy'>> = { ready: 'ready', wait: 'lazy' };
+
+function isIoredis(client: unknown): client is IoredisClient {
+  const it = client as Partial<IoredisClient & { isCluster: boolean }> | null;
+  return (
+    typeof it?.evalsha === 'function' &&
+    typeof it.eval === 'function' &&
+    typeof it.status === 'string' &&
+    it.isCluster !== true
+  );
+}
+
+function isNodeRedis(client: unknown): client is NodeRedisClient {
+  const it = client as Partial<NodeRedisClient & { slots: unknown }> | null;
+  return (
+    typeof it?.evalSha === 'function' &&
+    typeof it.eval === 'function' &&
+    typeof it.withTypeMapping === 'function' &&
+    typeof it.isReady === 'boolean' &&
+    // A cluster's.
+    it.slots === undefined
+  );
+}
+
+/** A server that was restarted, or told to flush its scripts, has to be sent them again. */
+function isUnknownScript(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith('NOSCRIPT');
+}

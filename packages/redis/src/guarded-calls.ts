@@ -1,0 +1,147 @@
+import { FloodgateError } from '@floodgate/core';
+import { messageOf } from '@floodgate/core/internal';
+import {
+  type CircuitBreakerPolicy,
+  CircuitState,
+  ConsecutiveBreaker,
+  circuitBreaker,
+  handleWhen,
+} from 'cockatiel';
+import type { Connection } from './client.ts';
+import type { Script } from './scripts.ts';
+
+/** A script, and what it is called with. */
+export interface Call {
+  readonly script: Script;
+  readonly keys: string[];
+  readonly args: string[];
+}
+
+/** Calls to a server that may be slow, or away: none takes longer than the deadline, and a dead server is left alone. */
+export class GuardedCalls {
+  readonly #connection: Connection;
+  readonly #timeoutMs: number;
+  #breaker: CircuitBreakerPolicy = this.#newBreaker();
+
+  constructor(connection: Connection, timeoutMs: number) {
+    this.#connection = connection;
+    this.#timeoutMs = timeoutMs;
+  }
+
+  /**
+   * Runs a script that a request waits for, unless the server has been silent. Rejects with `FLOODGATE_STORE_FAILED`; if
+   * the server replies even so, after that, `onLate` gets what it says.
+   */
+  ask(call: Call, onLate: (reply: unknown) => void): Promise<unknown> {
+    const state = this.#connection.state();
+    if (state === 'lazy') {
+      // The client connects only if something is sent; nobody has to wait for that.
+      this.#send(call).then(onLate).catch(ignore);
+      return Promise.reject(failure('the client is only now connecting'));
+    }
+    if (state === 'away') return Promise.reject(failure(AWAY));
+    // One call finds out whether the server is back. cockatiel would let all others wait for that one.
+    if (this.#breaker.state === CircuitState.HalfOpen) return Promise.reject(failure(LEFT_ALONE));
+    return this.#breaker.execute(() => this.#inTime(this.#send(call), onLate)).catch(fail);
+  }
+
+  /**
+   * Runs a script that no request waits for, whatever is known of the server: a client that is not connected keeps it
+   * until it is, so that what is to be counted, or blocked, is not lost. Rejects as above, in time.
+   */
+  tell(call: Call): Promise<unknown> {
+    return this.#inTime(this.#send(call), ignore).catch(fail);
+  }
+
+  /** A breaker; with `initialState`, one that lets a single call find out whether the server is back. */
+  #newBreaker(initialState?: unknown): CircuitBreakerPolicy {
+    const breaker = circuitBreaker(handleWhen(isSilence), {
+      breaker: new ConsecutiveBreaker(SILENT_CALLS_UNTIL_OPEN),
+      halfOpenAfter: NEVER_BY_ITSELF_MS,
+      ...(initialState === undefined ? {} : { initialState }),
+    });
+    breaker.onBreak(() => {
+      const askAgain = (): void => {
+        this.#breaker = this.#newBreaker(OPEN_SINCE_1970);
+      };
+      setTimeout(askAgain, ASKED_AGAIN_AFTER_MS).unref();
+    });
+    return breaker;
+  }
+
+  /** Sends; what the client throws at once is a rejection as well. */
+  async #send({ script, keys, args }: Call): Promise<unknown> {
+    return this.#connection.run(script, keys, args);
+  }
+
+  #inTime(answer: Promise<unknown>, onLate: (reply: unknown) => void): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      let isLate = false;
+      const giveUp = (): void => {
+        isLate = true;
+        const isReady = this.#connection.state() === 'ready';
+        reject(new Silence(isReady ? `it gave no answer within ${this.#timeoutMs} ms` : AWAY));
+      };
+      // When the process itself was busy for so long, the answer may be there, and is only not read yet: it is read before
+      // what `setImmediate` waits for.
+      let immediate: NodeJS.Immediate | undefined;
+      const timer = setTimeout(() => {
+        immediate = setImmediate(giveUp);
+      }, this.#timeoutMs);
+      const stop = (): void => {
+        clearTimeout(timer);
+        clearImmediate(immediate);
+      };
+      answer
+        .then((reply) => {
+          if (isLate) return onLate(reply);
+          stop();
+          resolve(reply);
+        })
+        // If it is late, it was rejected before.
+        .catch((error) => {
+          stop();
+          reject(error);
+        });
+    });
+  }
+}
+
+/** How often a server that has been silent is asked whether it is back. */
+const ASKED_AGAIN_AFTER_MS = 500;
+const SILENT_CALLS_UNTIL_OPEN = 5;
+
+/**
+ * cockatiel counts that time by the system's clock: set back by an hour, it would leave a server alone for as long. A
+ * timer knows better; after it, a breaker that has been open for decades takes the place of the old one.
+ */
+const NEVER_BY_ITSELF_MS = 86_400_000;
+const OPEN_SINCE_1970 = {
+  ownState: { value: CircuitState.Open, openedAt: 0, attemptNo: 1 },
+  breakerState: SILENT_CALLS_UNTIL_OPEN,
+};
+
+const AWAY = 'the client is not connected';
+const LEFT_ALONE = 'it has not answered for a while, and is being asked now and then';
+
+/** No answer in time. */
+class Silence extends Error {}
+
+/** A server that replies, be it with an error, is there: only silence and a lost connection count against it. */
+function isSilence(error: Error): boolean {
+  return !REPLIED.test(error.message);
+}
+
+/** Error replies begin with a word in capitals: `LOADING …`, `READONLY …`, `ERR …`. */
+const REPLIED = /^[A-Z]+ /;
+
+function fail(error: unknown): never {
+  if (error instanceof Error && 'isBrokenCircuitError' in error) throw failure(LEFT_ALONE);
+  throw failure(messageOf(error), error);
+}
+
+function failure(reason: string, cause?: unknown): FloodgateError {
+  return new FloodgateError('FLOODGATE_STORE_FAILED', `Redis failed (${reason})`, { cause });
+}
+
+function ignore(): void {}

@@ -1,0 +1,2 @@
+export { RedisStore, type RedisStoreOptions } from './redis-store.ts';
+export type { IoredisClient, NodeRedisClient, RedisClient } from './client.ts';

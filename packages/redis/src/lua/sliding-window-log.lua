@@ -1,0 +1,99 @@
+-- The sliding window log: the twin of algorithms/sliding-window-log.ts.
+
+local READ_AT_ONCE = 16
+
+local function entry_of(at, cost)
+  return string.format('%016.0f%016.0f', at, cost)
+end
+
+-- Time and cost of each entry but the oldest `skipped`, oldest first.
+local function entries_after(state, skipped)
+  local text, position = '', 1
+  return function()
+    if position > #text then
+      local first = skipped * ENTRY
+      local last = first + READ_AT_ONCE * ENTRY
+      if state.entries then
+        text = string.sub(state.entries, first + 1, last)
+      else
+        text = call('GETRANGE', state.key, HEAD + first, HEAD + last - 1)
+      end
+      position = 1
+      if text == '' then return nil end
+      skipped = skipped + READ_AT_ONCE
+    end
+    local time = string.sub(text, position, position + 15) + 0
+    local cost = string.sub(text, position + 16, position + 31) + 0
+    position = position + ENTRY
+    return time, cost
+  end
+end
+
+-- The units of charges admitted in (at - period, at], and how many of the oldest entries have left by then.
+local function units_in_log(state, at)
+  local left = state.earlier
+  local units = state.used
+  for time, cost in entries_after(state, left) do
+    if time > at - state.period then break end
+    left = left + 1
+    units = units - cost
+  end
+  if state.used == MOST then
+    -- Debts may come to more: a sum held there does not say what is left when one of them leaves.
+    units = 0
+    for _, cost in entries_after(state, left) do units = add_up_to_safe(units, cost) end
+  end
+  return units, left
+end
+
+-- Whether the units in the window stay within the limit; and until when the state then counts.
+local function sliding_window_log(state, quota, at, cost, force)
+  local units, left = units_in_log(state, at)
+  local allowed = force or (cost == 0 and quota.limit > 0) or (cost > 0 and units + cost <= quota.limit)
+  if allowed and cost > 0 then
+    state.at = at
+    state.used = add_up_to_safe(units, cost)
+    state.earlier = left
+    state.added = entry_of(at, cost)
+  end
+  return allowed, at + quota.period
+end
+
+-- The entry with which enough have left for `room` units to be all there are, and the units of those after it.
+local function last_to_leave(state, left, units, room)
+  local last
+  if units < MOST then
+    for time, cost in entries_after(state, left) do
+      if units <= room then break end
+      units = units - cost
+      last = time
+    end
+    return last, units
+  end
+  -- From the newest on, without a sum.
+  local times, costs = {}, {}
+  for time, cost in entries_after(state, left) do
+    table.insert(times, time)
+    table.insert(costs, cost)
+  end
+  local kept = 0
+  local i = #costs
+  while i > 0 and kept + costs[i] <= room do
+    kept = kept + costs[i]
+    i = i - 1
+  end
+  return times[i], kept
+end
+
+-- The log of a state as far as it tells what a charge of a quota gets, in one or two entries.
+local function digest_log(state, quota, at, cost)
+  local units, left = units_in_log(state, at)
+  if units == 0 then return '' end
+  local newest = string.sub(call('GETRANGE', state.key, -ENTRY, -1), 1, 16) + 0
+  local room = quota.limit - cost
+  if room < 0 or units <= room then return entry_of(newest, units) end
+  local last, kept = last_to_leave(state, left, units, room)
+  local gone = units < MOST and units - kept or MOST
+  if kept == 0 then return entry_of(last, gone) end
+  return entry_of(last, gone) .. entry_of(newest, kept)
+end

@@ -1,0 +1,152 @@
+import {
+  type Charge,
+  type Clock,
+  type Decision,
+  type Duration,
+  FloodgateError,
+  type Refund,
+  type Store,
+  type Subject,
+  type TakeOptions,
+} from '@floodgate/core';
+import {
+  checkCharges,
+  checkOptions,
+  checkRefunds,
+  fillTimeOf,
+  invalid,
+  readTime,
+  toMilliseconds,
+} from '@floodgate/core/internal';
+import { connectionOf, type RedisClient } from './client.ts';
+import { GuardedCalls } from './guarded-calls.ts';
+import { subjectKey } from './keys.ts';
+import { BLOCK, REFUND, RESET, type Script, TAKE } from './scripts.ts';
+import { chargeArguments, readDecisions } from './take.ts';
+
+export interface RedisStoreOptions {
+  /** Of `ioredis`, `iovalkey` or node-redis. It stays yours: the store neither connects nor closes nor configures it. */
+  readonly client: RedisClient;
+  /** What every key begins with. Without braces. @default 'floodgate' */
+  readonly prefix?: string;
+  /** How long a call may take; after that, the limiter's `onStoreError` decides. @default '100ms' */
+  readonly timeout?: Duration;
+  /**
+   * Whose time counts: the server's, which is one for all processes; or a clock of yours, for servers that do not let
+   * scripts ask for the time. @default 'server'
+   */
+  readonly clock?: 'server' | Clock;
+}
+
+/**
+ * State in a Redis or Valkey server, counted there for all processes, each call in one atomic script.
+ *
+ * @example
+ * import { Redis } from 'ioredis';
+ *
+ * const store = new RedisStore({ client: new Redis('redis://localhost:6379') });
+ */
+export class RedisStore implements Store {
+  /** Undefined where the server's counts. */
+  readonly clock: Clock | undefined;
+  readonly #calls: GuardedCalls;
+  readonly #prefix: string;
+  #closed = false;
+
+  /** @throws FloodgateError `FLOODGATE_INVALID_OPTION` */
+  constructor(options: RedisStoreOptions) {
+    checkOptions(OPTION, 'RedisStore options', options, ['client', 'prefix', 'timeout', 'clock']);
+    const { client, prefix = 'floodgate', timeout = '100ms', clock = 'server' } = options;
+    if (typeof prefix !== 'string' || prefix === '' || /[{}]/.test(prefix)) {
+      throw invalid(OPTION, 'prefix', 'a text without braces that is not empty', prefix);
+    }
+    if (clock !== 'server' && typeof clock?.now !== 'function') {
+      throw invalid(OPTION, 'clock', "'server', or an object with `now()`", clock);
+    }
+    const timeoutMs = toMilliseconds(timeout, 'timeout');
+    if (timeoutMs > LONGEST_TIMEOUT_MS) {
+      throw invalid(OPTION, 'timeout', 'at most a minute', timeout);
+    }
+    this.clock = clock === 'server' ? undefined : clock;
+    this.#prefix = prefix;
+    this.#calls = new GuardedCalls(connectionOf(client), timeoutMs);
+  }
+
+  /**
+   * Rejects with `FLOODGATE_STORE_FAILED` where the server gives no answer in time, or one that is an error.
+   *
+   * @throws FloodgateError `FLOODGATE_INVALID_CHARGE`, `FLOODGATE_DUPLICATE_SUBJECT`, `FLOODGATE_STORE_CLOSED`
+   */
+  async take(
+    charges: readonly Charge[],
+    { mode = 'take', onLate }: TakeOptions = {},
+  ): Promise<Decision[]> {
+    checkCharges(charges);
+    this.#checkOpen();
+    if (charges.length === 0) return [];
+    const args = [...this.#time(), mode, ...charges.flatMap(chargeArguments)];
+    const call = { script: TAKE, keys: this.#keysOf(charges), args };
+    const read = (reply: unknown): Decision[] => readDecisions(reply, charges, mode);
+    // What is forced was used already: nobody waits for it.
+    if (mode === 'force') return read(await this.#calls.tell(call));
+    return read(await this.#calls.ask(call, (reply) => onLate?.(read(reply))));
+  }
+
+  async refund(refunds: readonly Refund[]): Promise<void> {
+    checkRefunds(refunds);
+    const args = refunds.flatMap(({ cost, atMs, quota }) => [
+      String(cost),
+      String(atMs),
+      String(2 * fillTimeOf(quota)),
+    ]);
+    await this.#tell(REFUND, refunds, [...this.#time(), ...args]);
+  }
+
+  async block(subjects: readonly Subject[], durationMs: number): Promise<void> {
+    if (!Number.isSafeInteger(durationMs) || durationMs < 0) {
+      throw invalid(OPTION, 'durationMs', 'whole milliseconds, 0 or more', durationMs);
+    }
+    await this.#tell(BLOCK, subjects, [...this.#time(), String(durationMs)]);
+  }
+
+  async reset(subjects: readonly Subject[]): Promise<void> {
+    await this.#tell(RESET, subjects, []);
+  }
+
+  /** A closed store takes no more. The client stays open: it is yours. */
+  close(): void {
+    this.#closed = true;
+  }
+
+  async #tell(script: Script, subjects: readonly Subject[], args: string[]): Promise<void> {
+    this.#checkOpen();
+    if (subjects.length === 0) return;
+    await this.#calls.tell({ script, keys: this.#keysOf(subjects), args });
+  }
+
+  #keysOf(subjects: readonly Subject[]): string[] {
+    return subjects.map((subject) => subjectKey(this.#prefix, subject));
+  }
+
+  /** The first two arguments of a script, see `lua/clock.lua`. */
+  #time(): [nowMs: string, spareMs: string] {
+    return this.clock === undefined ? ['', '0'] : [String(readTime(this.clock)), SPARE_MS];
+  }
+
+  #checkOpen(): void {
+    if (this.#closed) {
+      throw new FloodgateError('FLOODGATE_STORE_CLOSED', 'The store is closed: it takes no more');
+    }
+  }
+}
+
+const OPTION = 'FLOODGATE_INVALID_OPTION';
+
+/** Far more than anybody wants to wait; and no timer can hold more than 24 days. */
+const LONGEST_TIMEOUT_MS = 60_000;
+
+/**
+ * By a clock that is not the server's, keys are kept an hour longer than they count: so far the two may be apart, or the
+ * one that is given stand still, before a state is forgotten too early.
+ */
+const SPARE_MS = '3600000';

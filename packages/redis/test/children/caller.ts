@@ -1,0 +1,50 @@
+// Calls a store at random, by the server's clock, and prints each call with what came of it, as a line of JSON.
+import { setTimeout } from 'node:timers/promises';
+import { type Refund, toQuota } from '@floodgate/core';
+import fc from 'fast-check';
+import { Redis } from 'ioredis';
+import { RedisStore } from '../../src/index.ts';
+import { callOf, perform, stepsIn, takenBy } from './timelines.ts';
+import { toJson } from './trace.ts';
+import { TracedClient } from './traced-client.ts';
+
+const { REDIS_URL = '', SEED, CALLS } = process.env;
+
+// Short, so that windows end, buckets fill and blocks are over many times in a second or two.
+const QUOTAS = [
+  ['fixed-window 6/40ms'],
+  ['fixed-window 9/150ms align=first-request block=60ms'],
+  ['sliding-window-log 60/120ms', 'sliding-window-log 20/120ms'],
+  ['12/70ms block=20ms', '9/70ms'],
+  ['token-bucket 8 3/10ms block=40ms'],
+  ['leaky-bucket 9 5/25ms'],
+  ['leaky-bucket 5 2/9ms shape=false'],
+  // One policy, by turns.
+  ['fixed-window 5/30ms', 'sliding-window-log 7/90ms', 'fixed-window 4/60ms align=first-request'],
+];
+
+const steps = fc.sample(
+  stepsIn({
+    quotas: QUOTAS.map((texts) => texts.map((text) => toQuota(text))),
+    delays: fc.constantFrom(0, 0, 0, 0, 0, 1, 3, 9, 30),
+    costs: fc.constantFrom(0, 1, 1, 1, 2, 5, 100),
+    blocks: fc.constantFrom(0, 15, 80),
+  }),
+  { numRuns: Number(CALLS), seed: Number(SEED) },
+);
+
+const client = new Redis(REDIS_URL);
+const traced = new TracedClient(client);
+const store = new RedisStore({ client: traced, timeout: '30s' });
+const taken: Refund[] = [];
+for (const step of steps) {
+  if (step.afterMs > 0) await setTimeout(step.afterMs);
+  const call = callOf(step, taken);
+  // Of none, nothing is sent.
+  if (call.call === 'refund' && call.refunds.length === 0) continue;
+  const answer = await perform(store, call);
+  const { sequence, timeMs } = traced;
+  console.log(toJson({ sequence, timeMs, call, answer }));
+  taken.push(...takenBy(call, answer));
+}
+await client.quit();

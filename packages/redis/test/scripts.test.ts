@@ -1,0 +1,119 @@
+import { type Charge, type Clock, type Store, toQuota } from '@floodgate/core';
+import { ManualClock } from '@floodgate/core/testing';
+import { type RedisServer, startRedis } from '@floodgate/test-redis';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { RedisStore } from '../src/index.ts';
+import { ioredis5, ioredis6, iovalkey, LIBRARIES, type OpenClient } from './clients.ts';
+
+// A server that was restarted, or told to, has forgotten the scripts. Nobody notices.
+
+const CHARGE: Charge = { policy: 'p', key: 'k', quota: toQuota('fixed-window 1000/1d'), cost: 1 };
+
+/** How often a command was run since `CONFIG RESETSTAT`. */
+async function callsOf(server: RedisServer, command: string): Promise<number> {
+  const stats = String(await server.command('INFO', 'commandstats'));
+  return Number(new RegExp(`^cmdstat_${command}:calls=(\\d+)`, 'm').exec(stats)?.[1] ?? 0);
+}
+
+async function look(store: Store, index = 0): Promise<{ remaining: number; blocked: boolean }> {
+  const [decision] = await store.take([{ ...CHARGE, key: `k${index}`, cost: 0 }]);
+  const { remaining = Number.NaN, blocked = false } = decision ?? {};
+  return { remaining, blocked };
+}
+
+let server: RedisServer;
+beforeAll(async () => {
+  server = await startRedis();
+});
+afterAll(() => server.stop());
+
+const enableAutoPipelining = true;
+
+describe.each([
+  ...LIBRARIES,
+  ioredis6(', auto-pipelining', { enableAutoPipelining }),
+  ioredis5(', auto-pipelining', { enableAutoPipelining }),
+  iovalkey(', auto-pipelining', { enableAutoPipelining }),
+])('$name', ({ open }) => {
+  const clock = new ManualClock();
+  let connection: OpenClient;
+  let store: RedisStore;
+  beforeAll(async () => {
+    connection = await open(server);
+  });
+  beforeEach(async () => {
+    await server.command('FLUSHALL');
+    store = new RedisStore({ client: connection.client, clock, timeout: '20s' });
+  });
+  afterAll(() => connection.close());
+
+  /** Of every subject `k0`, `k1`, … */
+  const each = (count: number) =>
+    Array.from({ length: count }, (_, i): Charge => ({ ...CHARGE, key: `k${i}` }));
+
+  const OPERATIONS: Record<string, (charge: Charge) => [act: unknown, leaves: object]> = {
+    take: (charge) => [store.take([charge]), { remaining: 897, blocked: false }],
+    refund: (charge) => [
+      store.refund([{ ...charge, atMs: clock.now() }]),
+      { remaining: 899, blocked: false },
+    ],
+    block: (charge) => [store.block([charge], 60_000), { remaining: 0, blocked: true }],
+    reset: (charge) => [store.reset([charge]), { remaining: 1000, blocked: false }],
+  };
+
+  describe.each(Object.entries(OPERATIONS))('%s', (_, operation) => {
+    test.each([1, 100])('is sent once more to a server that forgot it: %d at once', async (n) => {
+      await Promise.all(each(n).map((charge) => store.take([{ ...charge, cost: 102 }])));
+      await server.command('SCRIPT', 'FLUSH');
+      await server.command('CONFIG', 'RESETSTAT');
+
+      const operations = each(n).map(operation);
+      await Promise.all(operations.map(([act]) => act));
+      expect(await callsOf(server, 'eval')).toBe(n);
+      expect(await callsOf(server, 'evalsha')).toBe(n);
+      // From then on, its hash does.
+      await Promise.all(each(n).map((charge) => operation({ ...charge, key: 'other' })[0]));
+      expect(await callsOf(server, 'eval')).toBe(n);
+      expect(await callsOf(server, 'evalsha')).toBe(2 * n);
+
+      const left = await Promise.all(each(n).map((_, i) => look(store, i)));
+      expect(left).toEqual(operations.map(([, leaves]) => leaves));
+    });
+  });
+
+  test('all of them go on after a restart of the server', async () => {
+    const ready = new Promise((resolve) => connection.client.once('ready', resolve));
+    await server.restart();
+    await ready;
+
+    const takes = Array.from({ length: 100 }, () => store.take([{ ...CHARGE, key: 'k0' }]));
+    const remaining = (await Promise.all(takes)).map(([decision]) => decision?.remaining);
+    expect(remaining.sort()).toEqual(Array.from({ length: 100 }, (_, i) => 999 - i).sort());
+    await store.refund([{ ...CHARGE, key: 'k0', cost: 10, atMs: clock.now() }]);
+    expect(await look(store)).toEqual({ remaining: 910, blocked: false });
+    await store.block([{ ...CHARGE, key: 'k0' }], 60_000);
+    expect(await look(store)).toEqual({ remaining: 0, blocked: true });
+    await store.reset([{ ...CHARGE, key: 'k0' }]);
+    expect(await look(store)).toEqual({ remaining: 1000, blocked: false });
+  });
+});
+
+describe('the time', () => {
+  test.each<[whose: string, clock: Clock | 'server', calls: number]>([
+    ['the server’s', 'server', 5],
+    ['a given clock’s', new ManualClock(), 0],
+  ])('is %s', async (_, clock, calls) => {
+    const { client, close } = await ioredis6('').open(server);
+    const store = new RedisStore({ client, clock, timeout: '20s' });
+    await server.command('CONFIG', 'RESETSTAT');
+
+    await store.take([CHARGE]);
+    const [decision] = await store.take([CHARGE], { mode: 'peek' });
+    await store.refund([{ ...CHARGE, atMs: decision?.atMs ?? 0 }]);
+    await store.block([CHARGE], 1_000);
+    await store.block([CHARGE], 0);
+    await store.reset([CHARGE]);
+    expect(await callsOf(server, 'time')).toBe(calls);
+    close();
+  });
+});
