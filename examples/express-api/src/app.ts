@@ -1,4 +1,4 @@
-import { MemoryStore, type MemoryStoreOptions } from '@floodgate/express';
+import { MemoryStore, type Store } from '@floodgate/express';
 import express, { type Express } from 'express';
 import { decisionLine } from './decision-line.ts';
 import {
@@ -14,15 +14,14 @@ import {
 import { email, everythingElse, limitsOn, search, signIn, uploads } from './limits.ts';
 
 export interface AppOptions {
-  /** What the limits count by. @default the system's */
-  readonly clock?: NonNullable<MemoryStoreOptions['clock']>;
+  /** Where counts live, and whose clock counts. @default the app's own memory, by the system's clock */
+  readonly store?: Store;
   /** Gets a line for each request that met a limit. @default nothing */
   readonly log?: (line: string) => void;
 }
 
 /** A small API, each part of it with the limit that it needs. */
-export function createApp({ clock, log = () => {} }: AppOptions = {}): Express {
-  const store = new MemoryStore(clock && { clock });
+export function createApp({ store = new MemoryStore(), log = () => {} }: AppOptions = {}): Express {
   const limit = limitsOn(store, (verdict, request) => log(decisionLine(verdict, request)));
   const app = express();
   app.disable('x-powered-by');

@@ -1,4 +1,4 @@
-import { HttpLimiter, keys, type MemoryStore } from '@floodgate/express';
+import { HttpLimiter, keys, type Store } from '@floodgate/express';
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import { allPolicies, ceiling } from './limits.ts';
 
@@ -53,7 +53,7 @@ export async function answerUpload(request: Request, response: Response): Promis
 }
 
 /** What the caller has left of each limit. Asking uses nothing. */
-export function answerRateLimit(store: MemoryStore): RequestHandler {
+export function answerRateLimit(store: Store): RequestHandler {
   const limiter = new HttpLimiter({ policies: allPolicies, store });
   return async ({ ip }, response) => {
     // As on a Unix socket, whose clients are all one.

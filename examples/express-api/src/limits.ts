@@ -1,10 +1,10 @@
 import {
   global,
-  type MemoryStore,
   type PolicyOptions,
   type RateLimitMiddleware,
   type RateLimitOptions,
   rateLimit,
+  type Store,
 } from '@floodgate/express';
 import type { Request } from 'express';
 
@@ -63,7 +63,7 @@ export type Limit = (policy: PolicyOptions<Request>) => RateLimitMiddleware;
  * on the same store each time, and so one count.
  */
 export function limitsOn(
-  store: MemoryStore,
+  store: Store,
   onVerdict: NonNullable<RateLimitOptions['onVerdict']>,
 ): Limit {
   return (policy) => rateLimit({ policies: [policy, ceiling], store, onVerdict });

@@ -1,11 +1,13 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createApp } from './app.ts';
+import { openStore } from './store.ts';
 import { thingsToTry } from './things-to-try.ts';
 
 const LONGEST_SHUTDOWN_MS = 10_000;
 const port = readPort(process.env.PORT);
-const server = createServer(createApp({ log: (line) => process.stdout.write(`${line}\n`) }));
+const { store, close } = await openStore(process.env.REDIS_URL);
+const server = createServer(createApp({ store, log: (line) => process.stdout.write(`${line}\n`) }));
 
 server.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EADDRINUSE' && error.code !== 'EACCES') throw error;
@@ -26,7 +28,7 @@ process.on('SIGTERM', shutDown);
 function shutDown(): void {
   // Connections that are kept alive go as soon as they are idle.
   server.keepAliveTimeout = 1;
-  server.close();
+  server.close(close);
   setTimeout(() => server.closeAllConnections(), LONGEST_SHUTDOWN_MS).unref();
 }
 

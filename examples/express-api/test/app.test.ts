@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { ManualClock } from '@floodgate/core/testing';
+import { MemoryStore } from '@floodgate/express';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { createApp } from '../src/app.ts';
 
@@ -17,7 +18,7 @@ let url: string;
 beforeEach(async () => {
   clock = new ManualClock();
   lines = [];
-  const app = createApp({ clock, log: (line) => lines.push(line) });
+  const app = createApp({ store: new MemoryStore({ clock }), log: (line) => lines.push(line) });
   // The test is a proxy of ours, so that it can be many clients.
   app.set('trust proxy', 'loopback');
   server = createServer(app).listen(0, '127.0.0.1');

@@ -2,12 +2,18 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { resolve } from 'node:path';
 import { type ServerProcess, startServer } from '@floodgate/example-test-support';
+import { type RedisServer, startRedis } from '@floodgate/test-redis';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 
 // A process of its own, on however busy a machine.
 jest.setTimeout(60_000);
 
-const example = { cwd: resolve(__dirname, '..') };
+const example = { cwd: resolve(__dirname, '..'), env: { REDIS_URL: '' } };
+/** Where counts live. */
+const places = [
+  ['in memory', undefined],
+  ['on Redis', startRedis],
+] as const;
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 
 /** Each X-RateLimit header's number, and the one of Retry-After. */
@@ -24,14 +30,17 @@ function limitHeaders({ headers }: Response): Record<string, number | undefined>
   };
 }
 
-describe('the server, over a socket', () => {
+describe.each(places)('the server, over a socket, %s', (_, startStore) => {
+  let redis: RedisServer | undefined;
   let server: ServerProcess;
   beforeAll(async () => {
-    server = await startServer(example);
+    redis = await startStore?.();
+    server = await startServer({ ...example, env: { REDIS_URL: redis?.url ?? '' } });
   });
   afterAll(async () => {
     server.kill('SIGTERM');
-    await server.exited;
+    expect(await server.exited).toBe(0);
+    await redis?.stop();
   });
 
   const get = (path: string): Promise<Response> => fetch(server.url + path);
@@ -219,7 +228,7 @@ describe('the process', () => {
     const other = createServer();
     await new Promise<void>((done) => other.listen(0, done));
     const { port } = other.address() as AddressInfo;
-    const server = await startServer({ ...example, env: { PORT: String(port) } });
+    const server = await startServer({ ...example, env: { ...example.env, PORT: String(port) } });
     expect(await server.exited).toBe(1);
     expect(server.output()).toBe(
       `Port ${port} is in use: choose another one, or any that is free by PORT=0 npm start\n`,
@@ -228,7 +237,7 @@ describe('the process', () => {
   });
 
   test.each(['http', '65536', '-1'])('says in a sentence that %s is no port', async (port) => {
-    const server = await startServer({ ...example, env: { PORT: port } });
+    const server = await startServer({ ...example, env: { ...example.env, PORT: port } });
     expect(await server.exited).toBe(1);
     expect(server.output()).toBe(`Expected PORT to be a number from 0 to 65535, got ${port}\n`);
   });

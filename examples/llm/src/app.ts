@@ -1,11 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import {
-  byApiKey,
-  keys,
-  MemoryStore,
-  type MemoryStoreOptions,
-  rateLimit,
-} from '@floodgate/fastify';
+import { byApiKey, keys, MemoryStore, rateLimit, type Store } from '@floodgate/fastify';
 import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify';
 import { streamedBy, wholeBy } from './handlers.ts';
 import { policies } from './limits.ts';
@@ -13,8 +7,8 @@ import { fakeModel } from './model.ts';
 import { promptSchema } from './prompt.ts';
 
 export interface AppOptions {
-  /** What the limits and the model go by. @default the system's */
-  readonly clock?: MemoryStoreOptions['clock'];
+  /** Where counts live. The model goes by its clock, too. @default the app's own memory, by the system's clock */
+  readonly store?: Store;
   /** @default false */
   readonly logger?: NonNullable<FastifyServerOptions['logger']>;
 }
@@ -24,11 +18,11 @@ const DEMO_KEYS = ['ada', 'bob'];
 
 /** A language model behind two limits for each API key: so many requests, and so many tokens, a minute. */
 export async function createApp({
-  clock,
+  store = new MemoryStore(),
   logger = false,
 }: AppOptions = {}): Promise<FastifyInstance> {
   const app = Fastify({ logger });
-  const store = new MemoryStore(clock && { clock });
+  const { clock } = store;
   const model = fakeModel((ms, signal) =>
     clock?.sleep === undefined ? setTimeout(ms, undefined, { signal }) : clock.sleep(ms, signal),
   );

@@ -1,7 +1,10 @@
 import { createApp } from './app.ts';
+import { openStore } from './store.ts';
 
 const port = Number(process.env.PORT ?? 3000);
-const app = await createApp({ logger: { level: 'warn' } });
+const { store, close } = await openStore(process.env.REDIS_URL);
+const app = await createApp({ store, logger: { level: 'warn' } });
+app.addHook('onClose', async () => close());
 
 // Takes no more connections, and ends with the last answer. A terminal's Ctrl-C may come twice, once by way of npm.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => void app.close());

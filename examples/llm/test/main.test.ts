@@ -1,17 +1,26 @@
 import { resolve } from 'node:path';
 import { type ServerProcess, startServer } from '@floodgate/example-test-support';
+import { type RedisServer, startRedis } from '@floodgate/test-redis';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 
-const example = { cwd: resolve(__dirname, '..') };
+const example = { cwd: resolve(__dirname, '..'), env: { REDIS_URL: '' } };
+/** Where counts live. */
+const places = [
+  ['in memory', undefined],
+  ['on Redis', startRedis],
+] as const;
 
-describe('the server, over a socket', () => {
+describe.each(places)('the server, over a socket, %s', (_, startStore) => {
+  let redis: RedisServer | undefined;
   let server: ServerProcess;
   beforeAll(async () => {
-    server = await startServer(example);
+    redis = await startStore?.();
+    server = await startServer({ ...example, env: { REDIS_URL: redis?.url ?? '' } });
   });
   afterAll(async () => {
     server.kill('SIGTERM');
     expect(await server.exited).toBe(0);
+    await redis?.stop();
   });
 
   const ask = (path: string, prompt: string, maxTokens: number, signal?: AbortSignal) =>
@@ -61,7 +70,10 @@ describe('the server, over a socket', () => {
 
 test('says in a sentence that its port is in use', async () => {
   const server = await startServer(example);
-  const another = await startServer({ ...example, env: { PORT: new URL(server.url).port } });
+  const another = await startServer({
+    ...example,
+    env: { ...example.env, PORT: new URL(server.url).port },
+  });
   expect(await another.exited).toBe(1);
   expect(another.output()).toMatch(/^listen EADDRINUSE/);
   server.kill('SIGINT');

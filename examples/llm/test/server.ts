@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { type IncomingMessage, type OutgoingHttpHeaders, request } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
 import { ManualClock } from '@floodgate/core/testing';
+import { MemoryStore } from '@floodgate/fastify';
 import { createApp } from '../src/app.ts';
 import { MS_PER_TOKEN } from '../src/model.ts';
 
@@ -38,7 +39,7 @@ export interface TestServer {
 
 export async function serve(): Promise<TestServer> {
   const clock = new ManualClock(Date.parse('2026-11-30T12:00:00Z'));
-  const app = await createApp({ clock });
+  const app = await createApp({ store: new MemoryStore({ clock }) });
   let open = 0;
   let closed = 0;
   app.server.on('request', (_request, response) => {

@@ -1,4 +1,4 @@
-import { MemoryStore, type MemoryStoreOptions, rateLimit } from '@floodgate/express';
+import { MemoryStore, rateLimit, type Store } from '@floodgate/express';
 import express, { type Express } from 'express';
 import { type Accounts, demoAccounts } from './accounts.ts';
 import { readCredentials } from './credentials.ts';
@@ -7,15 +7,17 @@ import { answerSignIn } from './handlers.ts';
 import { limits } from './limits.ts';
 
 export interface AppOptions {
-  /** What the limits count by. @default the system's */
-  readonly clock?: NonNullable<MemoryStoreOptions['clock']>;
+  /** Where counts live, and whose clock counts. @default the app's own memory, by the system's clock */
+  readonly store?: Store;
   /** @default those of one user, to try with */
   readonly accounts?: Accounts;
 }
 
 /** A server that one can sign in to, and that limits how often this may fail. */
-export function createApp({ clock, accounts = demoAccounts() }: AppOptions = {}): Express {
-  const store = new MemoryStore(clock && { clock });
+export function createApp({
+  store = new MemoryStore(),
+  accounts = demoAccounts(),
+}: AppOptions = {}): Express {
   const app = express();
   app.disable('x-powered-by');
 

@@ -1,11 +1,14 @@
 import type { AddressInfo } from 'node:net';
 import { DEMO_USER } from './accounts.ts';
 import { createApp } from './app.ts';
+import { openStore } from './store.ts';
 
-const server = createApp().listen(Number(process.env.PORT ?? 3000), (error) => {
+const { store, close } = await openStore(process.env.REDIS_URL);
+const server = createApp({ store }).listen(Number(process.env.PORT ?? 3000), (error) => {
   if (error !== undefined) {
     process.stderr.write(`${error.message}\n`);
     process.exitCode = 1;
+    close();
     return;
   }
   const url = `http://localhost:${(server.address() as AddressInfo).port}`;
@@ -22,7 +25,7 @@ Try, in another terminal:
 });
 
 // Takes no more connections, and ends with the last answer.
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => server.close());
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => server.close(close));
 
 function signIn(url: string, password: string): string {
   const body = JSON.stringify({ email: DEMO_USER.email, password });

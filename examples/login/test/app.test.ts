@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { ManualClock } from '@floodgate/core/testing';
+import { MemoryStore } from '@floodgate/express';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Express } from 'express';
 import { type Accounts, DEMO_USER, demoAccounts } from '../src/accounts.ts';
@@ -34,7 +35,7 @@ beforeEach(async () => {
   clock = new ManualClock();
   accounts = new WatchedAccounts();
   responses = [];
-  app = createApp({ clock, accounts });
+  app = createApp({ store: new MemoryStore({ clock }), accounts });
   // The test is a proxy of ours, so that it can be many clients.
   app.set('trust proxy', 'loopback');
   server = createServer(app).listen(0, '127.0.0.1');

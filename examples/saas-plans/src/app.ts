@@ -3,6 +3,7 @@ import {
   type RateLimitMiddleware,
   type RateLimitOptions,
   rateLimit,
+  type Store,
 } from '@floodgate/express';
 import express, { type Express } from 'express';
 import { type Accounts, MemoryAccounts } from './accounts.ts';
@@ -18,8 +19,8 @@ import { customerLimits, refusalLimits } from './plans.ts';
 export interface AppOptions {
   /** What the operator's routes ask for. */
   readonly operatorToken: string;
-  /** Where counts live, and whose clock counts. @default one of the app's own, by the system's clock */
-  readonly store?: MemoryStore;
+  /** Where counts live, and whose clock counts. @default the app's own memory, by the system's clock */
+  readonly store?: Store;
   /** @default the customers to try with */
   readonly accounts?: Accounts;
   /** Gets a line for each denial, for each thing that an operator did or should know. @default nothing */

@@ -1,14 +1,33 @@
 import { text } from 'node:stream/consumers';
+import { HttpLimiter } from '@floodgate/express';
+import { MemoryAccounts } from './accounts.ts';
+import { DEMO_USERS } from './demo-users.ts';
 import { runLimits } from './limits-command.ts';
+import { operationsOn } from './operations.ts';
+import { customerLimits } from './plans.ts';
 import { operationsBy } from './remote-operations.ts';
+import { openStore } from './store.ts';
 
-const { SERVER_URL: url = 'http://localhost:3000', OPERATOR_TOKEN: token = '' } = process.env;
+const {
+  SERVER_URL: url = 'http://localhost:3000',
+  OPERATOR_TOKEN: token = '',
+  REDIS_URL: redisUrl = '',
+} = process.env;
+
+// As the server has them; a real one would have them in a database, where both look.
+const accounts = new MemoryAccounts(DEMO_USERS);
+const { store, close } = await openStore(redisUrl);
+// What fails, the command says itself.
+const limits = { ...customerLimits(accounts), store, onEvent: () => {} };
 
 process.exitCode = await runLimits(process.argv.slice(2), {
-  // On a store that is shared, the server need not be asked:
-  // operationsOn(new HttpLimiter({ ...customerLimits(accounts), store }), accounts)
-  operations: operationsBy({ url, token }),
+  // Counts in a server's memory are out of reach; for those in Redis no server need be asked.
+  operations:
+    redisUrl === ''
+      ? operationsBy({ url, token })
+      : operationsOn(new HttpLimiter(limits), accounts),
   input: () => text(process.stdin),
   print: (output) => void process.stdout.write(output),
   complain: (output) => void process.stderr.write(output),
 });
+close();

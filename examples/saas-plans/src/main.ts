@@ -1,9 +1,10 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createApp } from './app.ts';
+import { openStore } from './store.ts';
 
 const SHORTEST_TOKEN = 32;
-const { OPERATOR_TOKEN: operatorToken = '', PORT = '3000' } = process.env;
+const { OPERATOR_TOKEN: operatorToken = '', PORT = '3000', REDIS_URL } = process.env;
 
 if (operatorToken.length < SHORTEST_TOKEN) {
   process.stderr.write(
@@ -13,11 +14,12 @@ if (operatorToken.length < SHORTEST_TOKEN) {
 }
 
 const log = (line: string): void => void process.stdout.write(`${line}\n`);
-const server = createServer(createApp({ operatorToken, log }));
+const { store, close } = await openStore(REDIS_URL);
+const server = createServer(createApp({ operatorToken, store, log }));
 server.listen(Number(PORT), () => {
   const { port } = server.address() as AddressInfo;
   process.stdout.write(`Listening on http://localhost:${port}\n`);
 });
 
 // Takes no more connections, and ends with the last answer.
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => server.close());
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => server.close(close));

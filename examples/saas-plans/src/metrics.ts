@@ -1,4 +1,10 @@
-import type { MemoryStore, PolicyDecision, RateLimitOptions, Verdict } from '@floodgate/express';
+import {
+  MemoryStore,
+  type PolicyDecision,
+  type RateLimitOptions,
+  type Store,
+  type Verdict,
+} from '@floodgate/express';
 import { Counter, Gauge, Registry } from 'prom-client';
 
 type Hooks = Required<Pick<RateLimitOptions, 'onVerdict' | 'onEvent'>>;
@@ -18,7 +24,7 @@ export interface Metrics {
  * many addresses would fill both, and who called when is not for a dashboard to know. Who it was that was denied, the
  * log says, and `inspect`.
  */
-export function createMetrics(store: MemoryStore): Metrics {
+export function createMetrics(store: Store): Metrics {
   const registry = new Registry();
   const registers = [registry];
   const verdicts = new Counter({
@@ -45,14 +51,17 @@ export function createMetrics(store: MemoryStore): Metrics {
     labelNames: ['code', 'reason'],
     registers,
   });
-  new Gauge({
-    name: 'floodgate_store_keys',
-    help: 'Keys that the memory store remembers, once for each policy',
-    registers,
-    collect() {
-      this.set(store.size);
-    },
-  });
+  // Redis has metrics of its own.
+  if (store instanceof MemoryStore) {
+    new Gauge({
+      name: 'floodgate_store_keys',
+      help: 'Keys that the memory store remembers, once for each policy',
+      registers,
+      collect() {
+        this.set(store.size);
+      },
+    });
+  }
 
   function onVerdict(limiter: string, verdict: Verdict): void {
     verdicts.inc({ limiter, outcome: outcomeOf(verdict) });

@@ -90,6 +90,8 @@ async function limitsOf(
 ): Promise<Pick<Inspection, 'blocked' | 'retryAfter' | 'limits'>> {
   // A cost of 0 is denied only by a block.
   const verdict = await limiter.peek(key, { cost: 0, ...(plan !== undefined && { plan }) });
+  // What stands in for a store that is away knows nothing of what that has counted.
+  if (verdict.degraded !== undefined) throw verdict.degraded.error;
   const enforced = verdict.decisions.filter(({ advisory }) => !advisory);
   const blocked = enforced.some((decision) => decision.blocked);
   return {

@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import { resolve } from 'node:path';
 import { type ServerProcess, startServer } from '@floodgate/example-test-support';
 import { keys } from '@floodgate/express';
+import { type RedisServer, startRedis } from '@floodgate/test-redis';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { OPERATOR, OPERATOR_TOKEN } from './server.ts';
 
@@ -10,25 +11,41 @@ import { OPERATOR, OPERATOR_TOKEN } from './server.ts';
 jest.setTimeout(60_000);
 
 const cwd = resolve(__dirname, '..');
-const env = { OPERATOR_TOKEN };
+const env = { OPERATOR_TOKEN, REDIS_URL: '' };
+/** Where counts live. */
+const places = [
+  ['in memory', undefined],
+  ['on Redis', startRedis],
+] as const;
 
-describe('the server, over a socket', () => {
+describe.each(places)('the server, over a socket, %s', (place, startStore) => {
+  let redis: RedisServer | undefined;
   let server: ServerProcess;
   beforeAll(async () => {
-    server = await startServer({ cwd, env });
+    redis = await startStore?.();
+    server = await startServer({ cwd, env: { ...env, REDIS_URL: redis?.url ?? '' } });
   });
   afterAll(async () => {
     server.kill('SIGTERM');
-    await server.exited;
+    expect(await server.exited).toBe(0);
+    await redis?.stop();
   });
 
   const quotes = (apiKey: string): Promise<Response> =>
     fetch(`${server.url}/v1/quotes`, { headers: { 'X-API-Key': apiKey } });
 
-  /** Runs the command, as from a terminal, against this server. */
+  /** Runs the command, as from a terminal: against this server, or past it on its Redis. */
   const limits = async (...args: string[]): Promise<{ output: string; code: number | null }> => {
-    const variables = { ...env, SERVER_URL: server.url };
-    const command = await startServer({ cwd, env: variables, program: 'src/limits.ts', args });
+    const variables =
+      redis === undefined
+        ? { OPERATOR_TOKEN, SERVER_URL: server.url }
+        : { OPERATOR_TOKEN: '', REDIS_URL: redis.url };
+    const command = await startServer({
+      cwd,
+      env: { ...env, ...variables },
+      program: 'src/limits.ts',
+      args,
+    });
     const code = await command.exited;
     return { output: command.output(), code };
   };
@@ -51,8 +68,10 @@ describe('the server, over a socket', () => {
     const id = keys.apiKey('demo-ada-laptop');
     expect(await limits('block', 'key', id, '1h')).toEqual({ output: '', code: 0 });
     expect((await quotes('demo-ada-laptop')).status).toBe(429);
-    await server.printed(/^operator {2}user:42 {2}reset\n/m);
-    await server.printed(/^operator {2}key:\S{8}… {2}blocked for 1h\n/m);
+    if (redis === undefined) {
+      await server.printed(/^operator {2}user:42 {2}reset\n/m);
+      await server.printed(/^operator {2}key:\S{8}… {2}blocked for 1h\n/m);
+    }
 
     expect(await limits('unblock', 'user', '7')).toEqual({
       output: 'There is no such user\n',
@@ -64,6 +83,7 @@ describe('the server, over a socket', () => {
     expect(metrics).toContain(
       '\nfloodgate_verdicts_total{limiter="customers",outcome="allowed"} 11',
     );
+    expect(metrics.includes('floodgate_store_keys')).toBe(place === 'in memory');
   });
 
   test('prints no API key, and no token', async () => {
@@ -82,7 +102,7 @@ test.each(['SIGTERM', 'SIGINT'] as const)('the process ends by %s', async (signa
 });
 
 test.each(['', 'short'])('the process wants a token, and %j is none', async (token) => {
-  const server = await startServer({ cwd, env: { OPERATOR_TOKEN: token } });
+  const server = await startServer({ cwd, env: { ...env, OPERATOR_TOKEN: token } });
   expect(await server.exited).toBe(1);
   expect(server.output()).toBe('Expected OPERATOR_TOKEN to be a secret of 32 characters or more\n');
 });
@@ -104,4 +124,29 @@ test('the command says that nobody listens, and when somebody else does', async 
   other.close();
   await once(other, 'close');
   expect(await run(url)).toBe('fetch failed: ECONNREFUSED\n');
+});
+
+test('while Redis is away customers are limited all the same, and the command says so', async () => {
+  const redis = await startRedis();
+  const variables = { ...env, REDIS_URL: redis.url };
+  const server = await startServer({ cwd, env: variables });
+  const quotes = async (): Promise<number> =>
+    (await fetch(`${server.url}/v1/quotes`, { headers: { 'X-API-Key': 'demo-ada-laptop' } }))
+      .status;
+  expect(await quotes()).toBe(200);
+  await redis.stop();
+  const statuses: number[] = [];
+  for (let sent = 0; sent < 12; sent += 1) statuses.push(await quotes());
+  expect(statuses).toEqual([...Array<number>(10).fill(200), 429, 429]);
+
+  for (const args of [
+    ['inspect', 'user', '42'],
+    ['block', 'user', '42', '1h'],
+  ]) {
+    const command = await startServer({ cwd, env: variables, program: 'src/limits.ts', args });
+    expect(await command.exited).toBe(1);
+    expect(command.output()).toMatch(/^Redis failed \(.*\)\n$/);
+  }
+  server.kill('SIGTERM');
+  expect(await server.exited).toBe(0);
 });

@@ -52,12 +52,17 @@ export async function startServer({
   program = 'src/main.ts',
   args = [],
 }: ServerOptions): Promise<ServerProcess> {
-  const flags = ['--conditions=@floodgate/source', '--import', 'tsx'];
-  const child = spawn(process.execPath, [...flags, program, ...args], {
-    cwd,
-    env: { ...process.env, PORT: '0', ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  // As the examples' start scripts have them.
+  const imports = ['--import', '../../scripts/lua.mjs', '--import', 'tsx'];
+  const child = spawn(
+    process.execPath,
+    ['--conditions=@floodgate/source', ...imports, program, ...args],
+    {
+      cwd,
+      env: { ...process.env, PORT: '0', ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  );
   const progress = new EventEmitter();
   let output = '';
   let hasEnded = false;
