@@ -1,5 +1,6 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { startRedis } from '@floodgate/test-redis';
 import { afterAll, describe, expect, jest, test } from '@jest/globals';
 import { briefReplay } from './docs/brief-replay.ts';
 import { documents, isCommand, isThere } from './docs/documents.ts';
@@ -19,10 +20,16 @@ jest.setTimeout(180_000);
 const samples = [...documents].flatMap(([path, text]) => samplesOf(path, text));
 
 const project = makeProject(samples);
-afterAll(() => rmSync(project, { recursive: true, force: true }));
+// One for all samples, each of which has a database of its own there, in `REDIS_URL`.
+const redis = startRedis({ args: ['--databases', String(samples.length)] });
+afterAll(async () => {
+  rmSync(project, { recursive: true, force: true });
+  await (await redis).stop();
+});
 
 test.concurrent.each(samples)('the sample at $name does what is shown', async (sample) => {
-  const { stdout, stderr, code, responses } = await runSample(sample, project);
+  const redisUrl = `${(await redis).url}/${samples.indexOf(sample)}`;
+  const { stdout, stderr, code, responses } = await runSample(sample, project, redisUrl);
   // A server has no exit code: it is ended from here.
   expect({ stderr, code: code ?? 0 }).toEqual({ stderr: '', code: 0 });
   if (sample.output !== undefined) expect(stdout.trimEnd()).toBe(sample.output);

@@ -1,10 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, test } from '@jest/globals';
+import { expectPlayed } from './http/expect-played.ts';
 import { frameworks } from './http/frameworks.ts';
 import { nodeVersions } from './http/node-versions.ts';
 import { RemoteHost } from './http/remote-host.ts';
-import { type Expected, isExchange, type Sent } from './http/scenario.ts';
 import { scenarios } from './http/scenarios.ts';
-import type { Answer } from './http/send.ts';
 
 // One list of requests and answers, http/scenarios.ts, which every framework's adapter passes byte for byte, on the
 // oldest and the newest version of the framework, on every supported version of Node.js.
@@ -25,15 +24,7 @@ describe.each(nodeVersions)('Node.js $major', ({ binary }) => {
     const able = scenarios.filter(({ except }) => except?.[family] === undefined);
 
     test.each(able)('$name', async (scenario) => {
-      const { answers, events } = await host.play(framework, scenario);
-      const exchanges = scenario.steps.filter(isExchange).map(([send, expect, more]) => ({
-        send,
-        expected: more?.instead?.[family] ?? expect,
-      }));
-      expect(
-        exchanges.map(({ send, expected }, i) => came(send, answers[i] as Answer, expected)),
-      ).toEqual(exchanges.map(({ send, expected }) => mustCome(send, expected)));
-      expect(events).toEqual((scenario.events ?? []).map((part) => expect.stringContaining(part)));
+      expectPlayed(scenario, family, await host.play(framework, scenario));
     });
 
     for (const { name, except } of scenarios) {
@@ -41,26 +32,3 @@ describe.each(nodeVersions)('Node.js $major', ({ binary }) => {
     }
   });
 });
-
-/** What a request came to: as much as is looked at. */
-function came({ method, path }: Sent, answer: Answer, { status, type, body }: Expected): unknown {
-  return {
-    request: `${method} ${path}`,
-    status: answer.status,
-    headers: answer.headers,
-    ...(type !== undefined && { type: answer.type }),
-    ...(body !== undefined && { body: answer.body }),
-    ...(body !== undefined && status >= 400 && { length: answer.length }),
-  };
-}
-
-function mustCome({ method, path }: Sent, { status, headers, type, body }: Expected): unknown {
-  return {
-    request: `${method} ${path}`,
-    status,
-    headers,
-    ...(type !== undefined && { type }),
-    ...(body !== undefined && { body: method === 'HEAD' ? '' : body }),
-    ...(body !== undefined && status >= 400 && { length: Buffer.byteLength(body) }),
-  };
-}

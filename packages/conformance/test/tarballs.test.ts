@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { startRedis } from '@floodgate/test-redis';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { publishedPackages, root } from './workspace.ts';
 
@@ -26,6 +27,7 @@ beforeAll(() => {
   const fromRegistry = [
     ...['express@5', '@types/express@5', 'fastify@5', '@fastify/rate-limit@11'],
     ...['koa@3', '@types/koa@3', '@koa/router@15', '@types/node@20'],
+    ...['ioredis@6', 'redis@6'],
   ];
   const quietly = ['--prefer-offline', '--no-audit', '--no-fund', '--no-update-notifier'];
   run('npm', ['install', ...quietly, ...tarballs, ...fromRegistry]);
@@ -40,6 +42,33 @@ test.each(entries)('import and require of %s give the same names', (entry) => {
   expect(JSON.parse(imported)).not.toEqual([]);
   expect(JSON.parse(required)).toEqual(JSON.parse(imported));
 });
+
+test.each([
+  ['import', 'module', "import { Redis } from 'ioredis'; import { RedisStore } from"],
+  ['require', 'commonjs', "const { Redis } = require('ioredis'); const { RedisStore } = require"],
+])(
+  'by %s, the store counts on a real Redis, with the scripts that it brings',
+  async (_, type, loads) => {
+    const redis = await startRedis();
+    const program = `
+    ${type === 'module' ? `${loads} '@floodgate/redis'` : `${loads}('@floodgate/redis')`};
+    const client = new Redis('${redis.url}');
+    const store = new RedisStore({ client, timeout: '10s' });
+    const quota = { algorithm: 'fixed-window', limit: 5, windowMs: 3_600_000 };
+    client.once('ready', async () => {
+      const [{ allowed, remaining }] = await store.take([{ policy: 'a', key: 'k', quota, cost: 2 }]);
+      console.log(JSON.stringify({ allowed, remaining }));
+      client.disconnect();
+    });
+  `;
+    try {
+      const printed = run('node', [`--input-type=${type}`, '-e', program]);
+      expect(JSON.parse(printed)).toEqual({ allowed: true, remaining: 3 });
+    } finally {
+      await redis.stop();
+    }
+  },
+);
 
 describe('a strict TypeScript program', () => {
   const core = `
@@ -116,6 +145,20 @@ describe('a strict TypeScript program', () => {
     // @ts-expect-error a limit that is a text
     rateLimit({ limit: '5', window: '1m' });
   `;
+  const redis = `
+    import { RateLimiter } from '@floodgate/core';
+    import { RedisStore } from '@floodgate/redis';
+    import { Redis } from 'ioredis';
+    import { createClient } from 'redis';
+
+    const policies = [{ name: 'per-minute', quota: '100/1m' }];
+    const store = new RedisStore({ client: new Redis() });
+    const verdict = new RateLimiter({ store, policies }).take('user:42');
+    export const allowed: Promise<boolean> = verdict.then(({ allowed }) => allowed);
+    new RedisStore({ client: createClient(), prefix: 'mine', timeout: '50ms' });
+    // @ts-expect-error the address of a server is no client
+    new RedisStore({ client: 'redis://localhost:6379' });
+  `;
   const strictly = ['--noEmit', '--types', 'node', '--strict', '--exactOptionalPropertyTypes'];
 
   // What one of them declares, all in its compilation see.
@@ -123,6 +166,7 @@ describe('a strict TypeScript program', () => {
     ['core, express, fastify', [core, express, fastifyAlone], []],
     // The types of Koa itself do not fit those of a library that it uses.
     ['koa', [koa], ['--skipLibCheck']],
+    ['redis', [redis], []],
     ['fastify before another plugin', [`import '@fastify/rate-limit';\n${fastify}`], []],
     ['fastify after another plugin', [`${fastify}\nimport '@fastify/rate-limit';`], []],
     ['fastify beside it', [`import '@fastify/rate-limit';\n${fastify}${besideAnother}`], []],

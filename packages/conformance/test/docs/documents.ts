@@ -30,7 +30,9 @@ export function isThere(target: string, document: string): boolean {
 }
 
 /** Whether a line of shell asks for something that there is: a script of npm's and pnpm's is in a `package.json`. */
-export function isCommand([program = '', ...words]: readonly string[]): boolean {
+export function isCommand(line: readonly string[]): boolean {
+  // Behind the variables that are set for it.
+  const [program = '', ...words] = line.slice(line.findIndex((word) => !/^\w+=/.test(word)));
   if (program !== 'npm' && program !== 'pnpm') return OTHER_PROGRAMS.includes(program);
   const filter = words.indexOf('--filter');
   const of = filter < 0 ? undefined : words.splice(filter, 2)[1];

@@ -1,6 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { root } from '../workspace.ts';
 
 /** What a program left behind. */
 export interface Ended {
@@ -16,14 +18,20 @@ export interface Program {
   readonly ended: Promise<Ended>;
 }
 
+/** What Node.js has to be told to run a program in TypeScript with the packages' sources, wherever that lies. */
+export const sourceFlags: readonly string[] = [
+  '--conditions=@floodgate/source',
+  ...['--import', urlOf(join(root, 'scripts/lua.mjs'))],
+  ...['--import', urlOf(require.resolve('tsx'))],
+];
+
 /** Starts a program in TypeScript or JavaScript, with the packages' sources and not what is built of them. */
 export function startProgram(
   args: readonly string[],
   cwd: string,
   env: NodeJS.ProcessEnv = process.env,
 ): Program {
-  const flags = ['--conditions=@floodgate/source', '--import', urlOf(require.resolve('tsx'))];
-  const child = spawn(process.execPath, [...flags, ...args], {
+  const child = spawn(process.execPath, [...sourceFlags, ...args], {
     cwd,
     env,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],

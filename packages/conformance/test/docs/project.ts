@@ -11,6 +11,7 @@ const installed = {
   '@floodgate/fastify': require.resolve('@floodgate/fastify/package.json'),
   '@floodgate/http': require.resolve('@floodgate/http/package.json'),
   '@floodgate/koa': require.resolve('@floodgate/koa/package.json'),
+  '@floodgate/redis': require.resolve('@floodgate/redis/package.json'),
   '@koa/router': join(require.resolve('@koa/router'), '../../package.json'),
   '@opentelemetry/api': join(require.resolve('@opentelemetry/api'), '../../package.json'),
   '@types/express': require.resolve('@types/express/package.json'),
@@ -18,8 +19,11 @@ const installed = {
   '@types/node': require.resolve('@types/node/package.json'),
   express: require.resolve('express/package.json'),
   fastify: require.resolve('fastify/package.json'),
+  ioredis: require.resolve('ioredis/package.json'),
+  iovalkey: require.resolve('iovalkey/package.json'),
   koa: require.resolve('koa/package.json'),
   'prom-client': join(require.resolve('prom-client'), '../package.json'),
+  redis: require.resolve('redis/package.json'),
 } as const;
 
 const tsconfig = {

@@ -9,13 +9,22 @@ export interface SampleRun extends Ended {
   readonly responses: readonly string[];
 }
 
-/** Runs a sample, which lies in `folder`, to its end; one that starts a server, until its requests are answered. */
-export async function runSample(sample: Sample, folder: string): Promise<SampleRun> {
+/**
+ * Runs a sample, which lies in `folder`, to its end; one that starts a server, until its requests are answered.
+ *
+ * @param redisUrl of a Redis that is the sample's own, and empty
+ */
+export async function runSample(
+  sample: Sample,
+  folder: string,
+  redisUrl: string,
+): Promise<SampleRun> {
   // Without what Jest says of a test, where Express would print less.
   const { NODE_ENV, ...env } = process.env;
   const preload = ['--import', urlOf(require.resolve('./sample-preload.ts'))];
   const { process: child, ended } = startProgram([...preload, sample.file], folder, {
     ...env,
+    REDIS_URL: redisUrl,
     ...timeOf(sample),
   });
   const listening = once(child, 'message').then(([port]) => port as number);

@@ -1,13 +1,13 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { urlOf } from '../docs/program.ts';
+import { sourceFlags } from '../docs/program.ts';
 import type { Command, Reply } from './commands.ts';
 import type { Framework } from './frameworks.ts';
 import { type Exchange, isExchange, type Scenario } from './scenario.ts';
 import { type Answer, send } from './send.ts';
 
 /** What a scenario came to on a framework: the answer to each exchange, and what `onEvent` was told. */
-interface Played {
+export interface Played {
   readonly answers: readonly Answer[];
   readonly events: readonly string[];
 }
@@ -16,14 +16,19 @@ interface Played {
 export class RemoteHost {
   readonly #child: ChildProcess;
   readonly #ended: Promise<never>;
+  readonly #redisUrl: string | undefined;
   #printed = '';
 
-  /** @param binary the program of some version of Node.js */
-  constructor(binary: string) {
+  /**
+   * @param binary the program of some version of Node.js
+   * @param redisUrl of the server where apps have their counts. @default none: they have them in memory
+   */
+  constructor(binary: string, redisUrl?: string) {
+    this.#redisUrl = redisUrl;
     this.#child = fork(require.resolve('./host.ts'), {
       execPath: binary,
       // Node.js 20 does not read TypeScript.
-      execArgv: ['--conditions=@floodgate/source', '--import', urlOf(require.resolve('tsx'))],
+      execArgv: [...sourceFlags],
       // Express prints the errors of routes anywhere else.
       env: { ...process.env, NODE_ENV: 'test' },
       silent: true,
@@ -42,7 +47,12 @@ export class RemoteHost {
 
   /** Plays a scenario on an app of its own. */
   async play(framework: Framework, { name, steps }: Scenario): Promise<Played> {
-    const { port = 0 } = await this.#ask({ do: 'open', framework, scenario: name });
+    const { port = 0 } = await this.#ask({
+      do: 'open',
+      framework,
+      scenario: name,
+      redisUrl: this.#redisUrl,
+    });
     const answers: Answer[] = [];
     let events: readonly string[] = [];
     try {
@@ -63,6 +73,7 @@ export class RemoteHost {
 
   async #exchange([sent, , { heldMs = 0 } = {}]: Exchange, port: number): Promise<Answer> {
     const [answer] = await Promise.all([send(port, sent), this.#release(heldMs)]);
+    await this.#ask({ do: 'wait-until-settled' });
     return answer;
   }
 
