@@ -20,8 +20,12 @@ export async function openStore(redisUrl = ''): Promise<OpenStore> {
     // Left alone, it would wait longer and longer, and counts are shared again only once it is back.
     retryStrategy: (times) => Math.min(times * 100, 1000),
   });
-  // Each lost connection and each attempt is one. What it means for the limits, the limiters tell: `degraded`.
-  client.on('error', () => {});
+  // Each lost connection and each attempt is one: a hundred alike say no more than the first.
+  let told = '';
+  client.on('error', ({ message }) => {
+    if (message !== told) process.stderr.write(`Redis: ${message}\n`);
+    told = message;
+  });
   // Until then, requests would be counted here. That is no reason not to serve them.
   const ready = new Promise((resolve) => client.once('ready', resolve));
   await Promise.race([ready, setTimeout(LONGEST_WAIT_MS, undefined, { ref: false })]);

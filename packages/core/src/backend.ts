@@ -2,13 +2,13 @@ import type { Decision } from './decision.ts';
 import { type Degraded, type StoreErrorRule, strictest } from './degraded.ts';
 import { FloodgateError, isFloodgateError, messageOf } from './errors.ts';
 import type { FloodgateEvent } from './events.ts';
-import { LateTake } from './late-take.ts';
+import { type LateCharge, LateTake } from './late-take.ts';
 import { isPromise, type MaybePromise } from './maybe-promise.ts';
 import type { MemoryStore } from './memory-store.ts';
 import { divideQuota, limitOf, type Quota } from './quota.ts';
 import { type StandIn, standInOf } from './stand-in.ts';
 import { type Charge, checkCharges, type Store, type Subject } from './store.ts';
-import { isAdmitted } from './verdict.ts';
+import { isAdmitted, type TakenCharge } from './verdict.ts';
 
 /** What charges came to that no one store met as they were: one failed, or they live on several. */
 export interface Taken {
@@ -18,8 +18,8 @@ export interface Taken {
   /** Where each was taken; `undefined` where no store could be asked. */
   readonly stores: readonly (Store | undefined)[];
   readonly degraded: Degraded | undefined;
-  /** Says that the request is not served: what a store charges for it too late is given back. */
-  readonly onUnserved: (() => void) | undefined;
+  /** Those that a store may take too late, by index: they are to be settled as well. */
+  readonly late: readonly (LateCharge | undefined)[];
 }
 
 /** What was answered in the place of a store that failed. */
@@ -70,7 +70,7 @@ export class Backend {
   }
 
   /** Asks the store; throws, or rejects, only for charges that no store could take. */
-  take(charges: readonly Charge[], mode: 'take' | 'peek'): MaybePromise<Answer> {
+  take(charges: readonly TakenCharge[], mode: 'take' | 'peek'): MaybePromise<Answer> {
     const late =
       mode === 'take' && !this.isLocal
         ? new LateTake(this.store, charges, this.#options.onRefundFailed)
@@ -104,7 +104,7 @@ export class Backend {
     }
     if (this.#failing) this.#recover();
     if (this.#memory === undefined) {
-      this.#standIn.denials.note(charges, decisions);
+      this.#standIn.denials.note(charges, decisions, this.#isLocalRule);
     } else if (this.#memory.dropped >= this.#reportDroppedAt) {
       const { dropped } = this.#memory;
       this.#reportDroppedAt = dropped * 2;
@@ -131,7 +131,10 @@ export class Backend {
     const met = charges.map((charge, index) =>
       rules[index] === 'local' ? { ...charge, quota: this.#divide(charge.quota) } : charge,
     );
-    const decisions = charges.map((charge, index) => this.#decideByRule(rules[index], charge));
+    const decisions = charges.map((charge, index) => {
+      if (rules[index] === 'local') return this.#standIn.denials.of(charge, met[index] as Charge);
+      return decideByRule(rules[index] === 'allow', charge.quota, this.#standIn.clock.now());
+    });
     const denied = !isAdmitted(charges, decisions);
     const local = met.filter((_, index) => decisions[index] === undefined);
     const { memory } = this.#standIn;
@@ -141,17 +144,13 @@ export class Backend {
       decisions: decisions.map((decision) => decision ?? (answers.shift() as Decision)),
       stores: decisions.map((decision) => (decision === undefined && !denied ? memory : undefined)),
       degraded: { rule: strictest(rules), error: failure, rules },
-      onUnserved: late?.onUnserved,
+      late: late === undefined ? [] : charges.map((_, index) => ({ take: late, index })),
     };
-    if (!isAdmitted(met, substitute.decisions)) late?.onUnserved();
+    if (!isAdmitted(met, substitute.decisions)) late?.unserved();
     return substitute;
   }
 
-  /** What needs no counting: of a policy that lets all pass or none, or of a subject that is known to be denied. */
-  #decideByRule(rule: StoreErrorRule | undefined, charge: Charge): Decision | undefined {
-    if (rule === 'local') return this.#standIn.denials.of(charge);
-    return decideByRule(rule === 'allow', charge.quota, this.#standIn.clock.now());
-  }
+  readonly #isLocalRule = (policy: string): boolean => this.#options.ruleOf(policy) === 'local';
 
   #fail(error: FloodgateError, rules: readonly StoreErrorRule[]): void {
     this.#failing = true;

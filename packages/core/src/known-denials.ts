@@ -12,21 +12,28 @@ export class KnownDenials {
     this.#clock = clock;
   }
 
-  /** Remembers what a store answered. */
-  note(charges: readonly Charge[], decisions: readonly Decision[]): void {
+  /** Remembers what a store answered, of the policies for which that may be asked. */
+  note(
+    charges: readonly Charge[],
+    decisions: readonly Decision[],
+    isNoted: (policy: string) => boolean,
+  ): void {
     for (let i = 0; i < charges.length; i += 1) {
       const charge = charges[i] as Charge;
       const decision = decisions[i] as Decision;
-      if (!decision.allowed) this.#noteDenial(charge, decision);
-      else if (this.#denials.size > 0) this.#denials.delete(idOf(charge));
+      if (decision.allowed) this.#noteAdmission(charge);
+      else if (isNoted(charge.policy)) this.#noteDenial(charge, decision);
     }
   }
 
+  /** Of 0, lifts blocks, and leaves who was denied for what was used. */
   block(subjects: readonly Subject[], durationMs: number): void {
-    this.forget(subjects);
-    if (durationMs === 0) return;
     const untilMs = readTime(this.#clock) + durationMs;
     for (const subject of subjects) {
+      if (durationMs === 0) {
+        if (this.#denials.get(idOf(subject))?.blocked) this.#denials.delete(idOf(subject));
+        continue;
+      }
       const denial = { untilMs, emptyAtMs: untilMs, limit: undefined, cost: 0, remaining: 0 };
       this.#keep(idOf(subject), { ...denial, blocked: true });
     }
@@ -36,8 +43,11 @@ export class KnownDenials {
     for (const subject of subjects) this.#denials.delete(idOf(subject));
   }
 
-  /** The decision that a charge got, or one of its cost or less, if it still holds. */
-  of({ quota, cost, ...subject }: Charge): Decision | undefined {
+  /**
+   * The decision that a charge got, or one of its cost or less, if it still holds. `met` is the charge as it is met while
+   * the store is away, perhaps by a divided quota.
+   */
+  of({ quota, cost, ...subject }: Charge, met: Charge): Decision | undefined {
     const id = idOf(subject);
     const denial = this.#denials.get(id);
     if (denial === undefined) return undefined;
@@ -49,16 +59,27 @@ export class KnownDenials {
     const limit = limitOf(quota);
     const isOfQuota = denial.blocked || denial.limit === limit;
     if (!isOfQuota || cost < denial.cost) return undefined;
+    const metLimit = limitOf(met.quota);
     return {
       allowed: false,
-      limit,
-      remaining: denial.remaining,
+      limit: metLimit,
+      remaining: Math.min(denial.remaining, metLimit),
       retryAfterMs: cost > limit ? Number.POSITIVE_INFINITY : denial.untilMs - nowMs,
       resetAtMs: Math.max(denial.emptyAtMs, denial.untilMs),
       delayMs: 0,
       blocked: denial.blocked,
       atMs: nowMs,
     };
+  }
+
+  /** An admission at a smaller cost says nothing of a larger one; nor one of another limit, unless of a block. */
+  #noteAdmission({ quota, cost, ...subject }: Charge): void {
+    if (this.#denials.size === 0) return;
+    const id = idOf(subject);
+    const known = this.#denials.get(id);
+    if (known === undefined) return;
+    const isTold = cost > 0 && cost >= known.cost && known.limit === limitOf(quota);
+    if (known.blocked || isTold) this.#denials.delete(id);
   }
 
   #noteDenial({ quota, cost, ...subject }: Charge, decision: Decision): void {
@@ -68,7 +89,8 @@ export class KnownDenials {
     const nowMs = readTime(this.#clock);
     const known = this.#denials.get(id);
     // Of a larger cost, it says nothing of smaller ones that are denied as well.
-    if (known !== undefined && !blocked && known.cost < cost && known.untilMs > nowMs) return;
+    const isSmaller = known !== undefined && known.cost < cost && known.limit === limitOf(quota);
+    if (isSmaller && !blocked && known.untilMs > nowMs) return;
     this.#keep(id, {
       // By this process's clock: the store's may be another.
       untilMs: nowMs + retryAfterMs,

@@ -190,13 +190,13 @@ export class RateLimiter<S extends Store = MemoryStore, P extends Store = S> {
   }
 
   #verdictOf(taken: Taken, mode: 'take' | 'peek'): Verdict {
-    const { charges, decisions, stores, degraded, onUnserved } = taken;
-    const ledger = this.#ledgerOf(stores, onUnserved);
+    const { charges, decisions, stores, degraded, late } = taken;
+    const ledger = this.#ledgerOf(stores, late);
     return new Verdict(charges, decisions, mode === 'take' ? ledger : undefined, degraded);
   }
 
-  #ledgerOf(stores: Ledger['stores'], onUnserved?: () => void): Ledger {
-    return { stores, onSettleFailed: this.#onSettleFailed, onUnserved, isPolicy: this.#isPolicy };
+  #ledgerOf(stores: Ledger['stores'], late: Ledger['late'] = []): Ledger {
+    return { stores, onSettleFailed: this.#onSettleFailed, late, isPolicy: this.#isPolicy };
   }
 
   readonly #isPolicy = (name: string): boolean => this.#policies.find(name) !== undefined;

@@ -33,13 +33,13 @@ export class StandIn {
 
 /** A store's stand-in: one for all limiters that share the store, which count together without it as they do with it. */
 export function standInOf(store: Store): StandIn {
-  const held = store as Store & { [STAND_IN]?: StandIn };
-  if (held[STAND_IN] === undefined) {
-    const value = new StandIn(store.clock ?? systemClock);
-    Object.defineProperty(store, STAND_IN, { value });
+  let standIn = standIns.get(store);
+  if (standIn === undefined) {
+    standIn = new StandIn(store.clock ?? systemClock);
+    standIns.set(store, standIn);
   }
-  return held[STAND_IN] as StandIn;
+  return standIn;
 }
 
-/** It is the store's own, and goes with it; and it is one even where a program holds two copies of this package. */
-const STAND_IN: unique symbol = Symbol.for('floodgate.stand-in') as never;
+/** They belong to their stores, and go with them. */
+const standIns: WeakMap<Store, StandIn> = new WeakMap();

@@ -1,6 +1,7 @@
 import { type Backend, isSubstitute, type Taken } from './backend.ts';
 import type { Decision } from './decision.ts';
 import { type Degraded, type StoreErrorRule, strictest } from './degraded.ts';
+import type { LateCharge } from './late-take.ts';
 import { type Steps, wait } from './maybe-promise.ts';
 import { limitOf } from './quota.ts';
 import type { Reservations } from './reservations.ts';
@@ -68,7 +69,7 @@ interface Part {
   decisions: readonly Decision[];
   stores: readonly (Store | undefined)[];
   degraded: Degraded | undefined;
-  onUnserved: (() => void) | undefined;
+  late: readonly (LateCharge | undefined)[];
 }
 
 function partsOf(charges: readonly Charge[], backends: readonly Backend[]): Part[] {
@@ -84,7 +85,7 @@ function partsOf(charges: readonly Charge[], backends: readonly Backend[]): Part
         decisions: [],
         stores: [],
         degraded: undefined,
-        onUnserved: undefined,
+        late: [],
       };
       parts.set(backend, part);
     }
@@ -112,7 +113,7 @@ function* ask(part: Part, charges: readonly Charge[], mode: 'take' | 'peek'): St
     part.decisions = answer.decisions;
     part.stores = answer.stores;
     part.degraded = answer.degraded;
-    part.onUnserved = answer.onUnserved;
+    part.late = answer.late;
   } else {
     part.charges = charges;
     part.decisions = answer;
@@ -121,7 +122,7 @@ function* ask(part: Part, charges: readonly Charge[], mode: 'take' | 'peek'): St
 }
 
 function* giveBack(part: Part, onFailed: (error: unknown) => void): Steps<void> {
-  part.onUnserved?.();
+  for (const late of part.late) late?.take.settle(late.index, 0);
   const taken = part.stores.flatMap((store, index) => {
     const charge = part.charges[index] as Charge;
     const { allowed, atMs } = part.decisions[index] as Decision;
@@ -152,17 +153,16 @@ function assemble(charges: readonly Charge[], parts: readonly Part[]): Taken {
   const met = [...charges];
   const decisions: Decision[] = [];
   const stores: (Store | undefined)[] = [];
+  const late: (LateCharge | undefined)[] = [];
   for (const part of parts) {
     for (const [position, index] of part.indexes.entries()) {
       met[index] = part.charges[position] as Charge;
       decisions[index] = part.decisions[position] as Decision;
       stores[index] = part.stores[position];
+      late[index] = part.late[position];
     }
   }
-  const onUnserved = (): void => {
-    for (const part of parts) part.onUnserved?.();
-  };
-  return { charges: met, decisions, stores, degraded: degradedOf(parts), onUnserved };
+  return { charges: met, decisions, stores, degraded: degradedOf(parts), late };
 }
 
 function degradedOf(parts: readonly Part[]): Degraded | undefined {

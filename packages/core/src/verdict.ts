@@ -1,6 +1,7 @@
 import type { Decision } from './decision.ts';
 import { type Degraded, type StoreErrorRule, strictest } from './degraded.ts';
 import { FloodgateError, invalid } from './errors.ts';
+import type { LateCharge } from './late-take.ts';
 import { isPromise, type MaybePromise, runSteps, type Steps } from './maybe-promise.ts';
 import { askUncharged, refundTaken, settleCharge, type Taken } from './settlement.ts';
 import type { Charge, Store } from './store.ts';
@@ -30,8 +31,8 @@ export interface Ledger {
   /** The store of each charge, or of all; `undefined` where none could be asked. */
   readonly stores: Store | readonly (Store | undefined)[];
   readonly onSettleFailed: (error: unknown) => void;
-  /** Says that the request is not served: what a store charges for it too late is given back. */
-  readonly onUnserved: (() => void) | undefined;
+  /** Charges that a store may take too late, by index: what they come to is said to that store as well. */
+  readonly late: readonly (LateCharge | undefined)[];
   /** Whether a name is that of a policy, which this time may have been left out. */
   readonly isPolicy: (name: string) => boolean;
 }
@@ -203,6 +204,8 @@ export class Verdict {
   }
 
   #settleOne(index: number, trueCost: number, pending: PromiseLike<void>[]): void {
+    const late = this.#ledger?.late[index];
+    if (this.allowed) late?.take.settle(late.index, trueCost);
     const taken = this.#takenAt(index);
     if (taken === undefined) return;
     const work = runSteps(settleCharge(taken, trueCost));
@@ -223,7 +226,7 @@ export class Verdict {
   }
 
   *#giveBack(): Steps<Verdict> {
-    this.#ledger?.onUnserved?.();
+    for (const late of this.#ledger?.late ?? []) late?.take.settle(late.index, 0);
     const all = this.#charges.map((_, index) => this.#takenAt(index));
     const taken = all.filter((one) => one !== undefined);
     yield* refundTaken(taken);

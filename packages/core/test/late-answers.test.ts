@@ -108,6 +108,37 @@ describe('what a store charged too late', () => {
     expect(await charged()).toBe(0);
   });
 
+  test.each([
+    { trueCost: 0, charged: 0 },
+    { trueCost: 1, charged: 1 },
+    { trueCost: 5, charged: 5 },
+  ])(
+    'is settled with its request, whichever is known first: at $trueCost',
+    async ({ trueCost, charged: expected }) => {
+      for (const answersFirst of [true, false]) {
+        const { store, limiter, charged } = setUp();
+        const verdict = await limiter.take('k', { cost: 3 });
+        if (answersFirst) store.answer();
+        await verdict.settle(trueCost);
+        store.answer();
+        expect(await charged()).toBe(expected);
+        await verdict.settle(2);
+        expect(await charged()).toBe(expected);
+      }
+    },
+  );
+
+  test('is not settled, if it was denied after all', async () => {
+    const { store, limiter, charged } = setUp();
+    store.isLate = false;
+    await limiter.take('k', { cost: 5 });
+    store.isLate = true;
+    const verdict = await limiter.take('k', { cost: 1 });
+    store.answer();
+    await verdict.settle(4);
+    expect(await charged()).toBe(5);
+  });
+
   test('nothing, is not given back', async () => {
     const { store, limiter, charged } = setUp({ onStoreError: 'deny' });
     store.isLate = false;
@@ -118,11 +149,17 @@ describe('what a store charged too late', () => {
     expect(await charged()).toBe(5);
   });
 
-  test('is told of where it could not be given back', async () => {
+  test.each([
+    ['rejects', async () => Promise.reject(new Error('gone'))],
+    [
+      'throws',
+      () => {
+        throw new Error('gone');
+      },
+    ],
+  ])('is told of where it could not be given back, since the store %s', async (_, refund) => {
     const { store, limiter, events } = setUp({ onStoreError: 'deny' });
-    store.refund = async () => {
-      throw new Error('gone');
-    };
+    store.refund = refund;
     await limiter.take('k');
     store.answer();
     await new Promise(setImmediate);

@@ -5,7 +5,7 @@ import {
   CircuitState,
   ConsecutiveBreaker,
   circuitBreaker,
-  handleWhen,
+  handleAll,
 } from 'cockatiel';
 import type { Connection } from './client.ts';
 import type { Script } from './scripts.ts';
@@ -42,7 +42,9 @@ export class GuardedCalls {
     if (state === 'away') return Promise.reject(failure(AWAY));
     // One call finds out whether the server is back. cockatiel would let all others wait for that one.
     if (this.#breaker.state === CircuitState.HalfOpen) return Promise.reject(failure(LEFT_ALONE));
-    return this.#breaker.execute(() => this.#inTime(this.#send(call), onLate)).catch(fail);
+    return this.#breaker
+      .execute(() => this.#inTime(this.#send(call), onLate).then(toReply, toErrorReply))
+      .then(({ reply, error }) => (error === undefined ? reply : fail(error)), fail);
   }
 
   /**
@@ -55,7 +57,7 @@ export class GuardedCalls {
 
   /** A breaker; with `initialState`, one that lets a single call find out whether the server is back. */
   #newBreaker(initialState?: unknown): CircuitBreakerPolicy {
-    const breaker = circuitBreaker(handleWhen(isSilence), {
+    const breaker = circuitBreaker(handleAll, {
       breaker: new ConsecutiveBreaker(SILENT_CALLS_UNTIL_OPEN),
       halfOpenAfter: NEVER_BY_ITSELF_MS,
       ...(initialState === undefined ? {} : { initialState }),
@@ -127,9 +129,20 @@ const LEFT_ALONE = 'it has not answered for a while, and is being asked now and 
 /** No answer in time. */
 class Silence extends Error {}
 
+interface Reply {
+  readonly reply?: unknown;
+  /** What the server replied, where that is an error. */
+  readonly error?: unknown;
+}
+
+function toReply(reply: unknown): Reply {
+  return { reply };
+}
+
 /** A server that replies, be it with an error, is there: only silence and a lost connection count against it. */
-function isSilence(error: Error): boolean {
-  return !REPLIED.test(error.message);
+function toErrorReply(error: unknown): Reply {
+  if (error instanceof Error && REPLIED.test(error.message)) return { error };
+  throw error;
 }
 
 /** Error replies begin with a word in capitals: `LOADING …`, `READONLY …`, `ERR …`. */

@@ -13,7 +13,6 @@ import {
   checkCharges,
   checkOptions,
   checkRefunds,
-  fillTimeOf,
   invalid,
   readTime,
   toMilliseconds,
@@ -94,11 +93,7 @@ export class RedisStore implements Store {
 
   async refund(refunds: readonly Refund[]): Promise<void> {
     checkRefunds(refunds);
-    const args = refunds.flatMap(({ cost, atMs, quota }) => [
-      String(cost),
-      String(atMs),
-      String(2 * fillTimeOf(quota)),
-    ]);
+    const args = refunds.flatMap(({ cost, atMs }) => [String(cost), String(atMs)]);
     await this.#tell(REFUND, refunds, [...this.#time(), ...args]);
   }
 

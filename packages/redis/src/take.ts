@@ -1,4 +1,10 @@
-import type { Charge, Decision, Quota, TakeMode } from '@floodgate/core';
+import {
+  type Charge,
+  type Decision,
+  FloodgateError,
+  type Quota,
+  type TakeMode,
+} from '@floodgate/core';
 import {
   carryOver,
   decide,
@@ -58,7 +64,10 @@ function checkReply(reply: unknown, length: number): readonly string[] {
     reply.length === length &&
     reply.every((item) => typeof item === 'string') &&
     /^\d+$/.test(reply[0] as string);
-  if (!valid) throw new Error('Redis replied to a take with what is no reply to one');
+  if (!valid) {
+    const message = 'Redis failed (it replied to a take with what is no reply to one)';
+    throw new FloodgateError('FLOODGATE_STORE_FAILED', message);
+  }
   return reply;
 }
 

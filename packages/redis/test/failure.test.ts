@@ -180,6 +180,16 @@ describe('a client that is not connected makes nobody wait', () => {
     expect(await chargedInRedis()).toBe(1);
   });
 
+  test("and what that charged is given back, where nobody was served: 'deny'", async () => {
+    const client = new Redis({ host: server.host, port: server.port, lazyConnect: true });
+    opened.push({ client, close: () => client.disconnect() });
+    const { limiter } = limiterOf(client, { onStoreError: 'deny' });
+    expect((await limiter.take('k')).allowed).toBe(false);
+    await untilShared(limiter);
+    await limiter.peek('k');
+    expect(await chargedInRedis()).toBe(0);
+  });
+
   test('to a port where nobody is', async () => {
     const client = new Redis({ host: server.host, port: 1, lazyConnect: true });
     client.on('error', () => {});
@@ -222,6 +232,18 @@ test('a busy process takes an answer that is there for one that came in time', a
 });
 
 describe('a server that replies with an error', () => {
+  test('was there: silences before and after do not add up to five in a row', async () => {
+    const { limiter } = limiterOf(await connect());
+    await limiter.take('k');
+    for (let i = 0; i < 7; i += 1) {
+      server.pause();
+      expect((await limiter.take('k')).degraded?.error.message).toMatch(/no answer within/);
+      await server.resume();
+      await server.command('SET', 'floodgate:{odd}:a', '2t;');
+      expect((await limiter.take('odd')).degraded?.error.message).toMatch(/later version/);
+    }
+  });
+
   test('has failed, by its own words, and is asked again at once', async () => {
     const { limiter } = limiterOf(await connect());
     await limiter.take('k');

@@ -8,16 +8,19 @@
 local duration = ARGV[3] + 0
 for i = 1, #KEYS do
   local key = KEYS[i]
-  local state = read_state(key)
-  if duration == 0 and state.letter == 'n' then
-    call('DEL', key)
-  else
-    state.blocked = duration > 0 and now + duration or 0
+  local state, text = read_state(key)
+  if duration > 0 then
+    state.blocked = now + duration
+    -- The head keeps the expiry that there was; of a key without one, all that counted is kept.
+    local lasts = call('PTTL', key) < 0 and longest_of(state) or duration
     write_head(key, state)
-    local counts_until = state.blocked
-    -- Found without an expiry: what was counted may do so for longer than the block.
-    if call('PTTL', key) < 0 then counts_until = math.max(counts_until, now + 2 * state.period) end
-    extend(key, counts_until)
+    extend(key, now + lasts)
+  elseif state.letter ~= 'n' then
+    state.blocked = 0
+    write_head(key, state)
+    mend(key, now + longest_of(state))
+  elseif string.sub(text, 1, 2) == '1n' then
+    call('DEL', key)
   end
 end
 return text_of(now)

@@ -25,8 +25,12 @@ end
 
 -- Sees to it that a key is kept at least until a time, and not for ever.
 local function extend(key, until_ms)
-  local left = call('PTTL', key)
   local needed = until_ms + expires_from
   if EXPIRES == 'PXAT' then needed = needed - now end
-  if left <= needed then call(EXPIRE, key, expiry(until_ms)) end
+  if call('PTTL', key) <= needed then call(EXPIRE, key, expiry(until_ms)) end
+end
+
+-- Gives a key that has no expiry one. Others are let be: who is denied writes nothing.
+local function mend(key, until_ms)
+  if call('PTTL', key) < 0 then call(EXPIRE, key, expiry(until_ms)) end
 end

@@ -2,8 +2,7 @@
 --
 -- KEYS  the key of each subject
 -- ARGV  1, 2 see clock.lua
---       then three of each subject: the units; when they were taken, in milliseconds since 1970; for how many milliseconds
---       a state found without an expiry is kept from now
+--       then two of each subject: the units; when they were taken, in milliseconds since 1970
 -- reply the time, in milliseconds since 1970
 
 -- The entries of a log with up to `units` of the charges made at `at` taken out, and how many units those were.
@@ -24,7 +23,7 @@ end
 
 for i = 1, #KEYS do
   local key = KEYS[i]
-  local cost, at, span = ARGV[i * 3] + 0, ARGV[i * 3 + 1] + 0, ARGV[i * 3 + 2] + 0
+  local cost, at = ARGV[i * 2 + 1] + 0, ARGV[i * 2 + 2] + 0
   local state, text = read_state(key)
   local letter, period = state.letter, state.period
   if letter == 'f' or letter == 'r' then
@@ -51,6 +50,6 @@ for i = 1, #KEYS do
   elseif letter ~= 'n' then
     write_head(key, state)
   end
-  if text ~= '' and call('PTTL', key) < 0 then extend(key, now + math.max(span, 2 * period, state.blocked - now)) end
+  if text ~= '' then mend(key, now + longest_of(state)) end
 end
 return text_of(now)

@@ -30,7 +30,8 @@ local function read_state(key)
   local letter, period, at, used, earlier, blocked, behind =
     string.match(text, '^1(%a);(%d+);(%d+);(%d+);(-?%d+);(%d+);(%d+)')
   if not letter then
-    if string.find(text, '^%d+%a;') then error('a later version of Floodgate wrote this state') end
+    local version = string.match(text, '^(%d+)%a;')
+    if version and version + 0 > 1 then error('a later version of Floodgate wrote this state') end
     -- Something else, or nothing, is there: to us the subject was never seen.
     return { letter = 'n', period = 0, at = NEVER, used = 0, earlier = 0, blocked = 0, behind = 0, entries = '' }, text
   end
@@ -49,14 +50,12 @@ local function read_state(key)
 end
 
 local function head_of(state)
-  local numbers = ';%.0f;%.0f;%.0f;%.0f;%.0f;%.0f'
-  if state.letter == 'l' then numbers = ';%016.0f;%016.0f;%016.0f;%016.0f;%016.0f;%016.0f;' end
-  local at = state.letter == 'n' and 0 or state.at
+  local is_log = state.letter == 'l'
   return string.format(
-    '1%s' .. numbers,
+    is_log and '1%s;%016.0f;%016.0f;%016.0f;%016.0f;%016.0f;%016.0f;' or '1%s;%.0f;%.0f;%.0f;%.0f;%.0f;%.0f',
     state.letter,
     state.period,
-    at,
+    state.letter == 'n' and 0 or state.at,
     state.used,
     state.earlier,
     state.blocked,
@@ -93,4 +92,10 @@ local function write_head(key, state)
   else
     call('SET', key, head_of(state), 'KEEPTTL')
   end
+end
+
+-- For how long a state counts at most, from now, by whatever quota: a bucket gives back a part a millisecond or more.
+local function longest_of(state)
+  local span = is_bucket(state.letter) and math.ceil(state.used) or 2 * state.period
+  return math.max(span, state.blocked - now)
 end

@@ -78,7 +78,7 @@ for i = 1, #KEYS do
     write_head(key, kept)
     extend(key, counts_until)
   elseif charge.known then
-    extend(key, counts_until)
+    mend(key, counts_until)
   end
 end
 return reply
