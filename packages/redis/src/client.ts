@@ -36,11 +36,10 @@ export function connectionOf(client: RedisClient): Connection {
   if (isIoredis(client)) {
     return {
       state: () => IOREDIS_STATES[client.status] ?? 'away',
-      run: ({ source, sha }, keys, args) =>
-        client.evalsha(sha, keys.length, ...keys, ...args).catch((error) => {
-          if (!isUnknownScript(error)) throw error;
-          return client.eval(source, keys.length, ...keys, ...args);
-        }),
+      run: bySha(
+        (sha, keys, args) => client.evalsha(sha, keys.length, ...keys, ...args),
+        (source, keys, args) => client.eval(source, keys.length, ...keys, ...args),
+      ),
     };
   }
   if (isNodeRedis(client)) {
@@ -48,13 +47,10 @@ export function connectionOf(client: RedisClient): Connection {
     const texts = client.withTypeMapping({}) as NodeRedisClient;
     return {
       state: () => (client.isReady ? 'ready' : 'away'),
-      run: ({ source, sha }, keys, args) => {
-        const options = { keys, arguments: args };
-        return texts.evalSha(sha, options).catch((error) => {
-          if (!isUnknownScript(error)) throw error;
-          return texts.eval(source, options);
-        });
-      },
+      run: bySha(
+        (sha, keys, args) => texts.evalSha(sha, { keys, arguments: args }),
+        (source, keys, args) => texts.eval(source, { keys, arguments: args }),
+      ),
     };
   }
   throw invalid(
@@ -94,7 +90,44 @@ function isNodeRedis(client: unknown): client is NodeRedisClient {
   );
 }
 
-/** A server that was restarted, or told to flush its scripts, has to be sent them again. */
+type Send = (text: string, keys: string[], args: string[]) => Promise<unknown>;
+
+/**
+ * Calls a script by its hash. A server that was restarted, or told to flush its scripts, is sent the text by the first
+ * call that finds out; others that come to know it meanwhile wait for that, and call again: a thousand calls that were
+ * under way do not send the text a thousand times.
+ */
+function bySha(sendSha: Send, sendSource: Send): Connection['run'] {
+  const sending = new Map<Script, Promise<unknown>>();
+
+  function sendText(script: Script, keys: string[], args: string[]): Promise<unknown> {
+    const sent = sendSource(script.source, keys, args);
+    sending.set(script, sent);
+    const forget = (): void => {
+      if (sending.get(script) === sent) sending.delete(script);
+    };
+    sent.then(forget, forget);
+    return sent;
+  }
+
+  return async (script, keys, args) => {
+    try {
+      return await sendSha(script.sha, keys, args);
+    } catch (error) {
+      if (!isUnknownScript(error)) throw error;
+    }
+    const other = sending.get(script);
+    if (other === undefined) return sendText(script, keys, args);
+    await other.catch(() => {});
+    try {
+      return await sendSha(script.sha, keys, args);
+    } catch (error) {
+      if (!isUnknownScript(error)) throw error;
+      return sendText(script, keys, args);
+    }
+  };
+}
+
 function isUnknownScript(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('NOSCRIPT');
 }
