@@ -2,6 +2,7 @@ import {
   formatQuota,
   type Quota,
   type QuotaInput,
+  type Store,
   slidingWindowCounter,
   toQuota,
 } from '@floodgate/core';
@@ -60,10 +61,15 @@ export function readParts<Request>(
     cost,
     settle: options.settle ?? shared.settle,
     mode,
-    // The core limiter checks these.
-    store: options.store ?? shared.store,
+    store: readStore(options.store, `${prefix}store`) ?? shared.store,
+    // The core limiter checks this one.
     onStoreError: options.onStoreError ?? shared.onStoreError,
   };
+}
+
+function readStore(store: Store | undefined, option: string): Store | undefined {
+  if (store === undefined || typeof store?.take === 'function') return store;
+  throw invalid(CODE, option, 'a store', store);
 }
 
 /** The policies that options with a limit describe, checked. `defaultName` is that of the one that has none. */

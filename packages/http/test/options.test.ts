@@ -7,6 +7,16 @@ const policy = { name: 'a', quota: '5/1m' };
 
 describe('options that are wrong are refused when the limiter is made', () => {
   test.each<[string, unknown, RegExp]>([
+    [
+      'a URL as store',
+      { limit: 5, window: '1m', store: 'redis://host' },
+      /`store` to be a store, got/,
+    ],
+    [
+      'a URL as the store of a policy',
+      { policies: [{ name: 'a', quota: '5/1m', store: 'redis://host' }] },
+      /store` to be a store, got/,
+    ],
     ['no options', undefined, /options.*object/],
     ['no limit', {}, /`limit` with `window`, `quota`, `policies` or `plans`/],
     ['a limit without a window', { limit: 5 }, /`window`.*undefined/],

@@ -56,7 +56,7 @@ export function connectionOf(client: RedisClient): Connection {
   throw invalid(
     'FLOODGATE_INVALID_OPTION',
     'client',
-    'a client of `ioredis` or `iovalkey`, or of node-redis 5 or 6 (`createClient`), for one server',
+    'a client of `ioredis` or `iovalkey`, or of node-redis 5 or 6 (`createClient`), for one server (a cluster cannot be used yet)',
     withoutPassword(client),
   );
 }
