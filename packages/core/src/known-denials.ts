@@ -34,7 +34,14 @@ export class KnownDenials {
         if (this.#denials.get(idOf(subject))?.blocked) this.#denials.delete(idOf(subject));
         continue;
       }
-      const denial = { untilMs, emptyAtMs: untilMs, limit: undefined, cost: 0, remaining: 0 };
+      const denial = {
+        untilMs,
+        waitMs: durationMs,
+        emptyAtMs: untilMs,
+        limit: undefined,
+        cost: 0,
+        remaining: 0,
+      };
       this.#keep(idOf(subject), { ...denial, blocked: true });
     }
   }
@@ -55,6 +62,11 @@ export class KnownDenials {
     if (denial.untilMs <= nowMs) {
       this.#denials.delete(id);
       return undefined;
+    }
+    // A clock that was set back keeps nobody out for longer than was told.
+    if (denial.untilMs - nowMs > denial.waitMs) {
+      denial.emptyAtMs -= denial.untilMs - nowMs - denial.waitMs;
+      denial.untilMs = nowMs + denial.waitMs;
     }
     const limit = limitOf(quota);
     const isOfQuota = denial.blocked || denial.limit === limit;
@@ -94,6 +106,7 @@ export class KnownDenials {
     this.#keep(id, {
       // By this process's clock: the store's may be another.
       untilMs: nowMs + retryAfterMs,
+      waitMs: retryAfterMs,
       emptyAtMs: nowMs + resetAtMs - atMs,
       limit: limitOf(quota),
       cost: blocked ? 0 : cost,
@@ -113,9 +126,10 @@ export class KnownDenials {
 }
 
 interface Denial {
-  readonly untilMs: number;
+  untilMs: number;
+  readonly waitMs: number;
   /** From when on the whole limit is there again. */
-  readonly emptyAtMs: number;
+  emptyAtMs: number;
   /** Of the quota; a block by hand holds for any. */
   readonly limit: number | undefined;
   /** Smaller ones may be admitted. */

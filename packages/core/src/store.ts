@@ -66,19 +66,33 @@ export interface Store {
  * @throws FloodgateError `FLOODGATE_INVALID_CHARGE`, `FLOODGATE_DUPLICATE_SUBJECT`
  */
 export function checkCharges(charges: readonly Charge[]): void {
+  // Of a few, comparing is quicker than remembering; of thousands, it would hold up the process.
+  const seen = charges.length > FEW ? new Set<string>() : undefined;
   for (let i = 0; i < charges.length; i += 1) {
     const charge = charges[i] as Charge;
     checkCharge(charge);
-    for (let j = 0; j < i; j += 1) {
-      const other = charges[j] as Charge;
-      if (other.key === charge.key && other.policy === charge.policy) {
-        throw new FloodgateError(
-          'FLOODGATE_DUPLICATE_SUBJECT',
-          `Expected each policy and key once in a take, got policy \`${charge.policy}\` twice for one key`,
-        );
-      }
+    const { policy, key } = charge;
+    const id = seen && `${policy.length}:${policy}${key}`;
+    const isTwice = id === undefined ? isAmong(charges, i, charge) : seen?.has(id) === true;
+    if (isTwice) {
+      throw new FloodgateError(
+        'FLOODGATE_DUPLICATE_SUBJECT',
+        `Expected each policy and key once in a take, got policy \`${policy}\` twice for one key`,
+      );
     }
+    if (id !== undefined) seen?.add(id);
   }
+}
+
+const FEW = 16;
+
+/** Whether the subject of a charge is that of one of the first `count`. */
+function isAmong(charges: readonly Charge[], count: number, { policy, key }: Charge): boolean {
+  for (let i = 0; i < count; i += 1) {
+    const other = charges[i] as Charge;
+    if (other.key === key && other.policy === policy) return true;
+  }
+  return false;
 }
 
 /**

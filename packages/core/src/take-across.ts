@@ -133,7 +133,8 @@ function* giveBack(part: Part, onFailed: (error: unknown) => void): Steps<void> 
 
 /** In a denied group, those that had room say what they have left, uncharged. A store that denied has done so. */
 function* askUncharged(part: Part): Steps<void> {
-  if (!isAdmitted(part.charges, part.decisions)) return;
+  // A store that failed is not waited for once more.
+  if (!isAdmitted(part.charges, part.decisions) || part.degraded !== undefined) return;
   const charges = part.charges.filter(
     ({ cost }, index) => cost > 0 && part.decisions[index]?.allowed === true,
   );

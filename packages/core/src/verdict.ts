@@ -227,10 +227,20 @@ export class Verdict {
 
   *#giveBack(): Steps<Verdict> {
     for (const late of this.#ledger?.late ?? []) late?.take.settle(late.index, 0);
-    const all = this.#charges.map((_, index) => this.#takenAt(index));
+    const failed = new Set<Store>();
+    const all = this.#charges.map((_, index) => {
+      const one = this.#takenAt(index);
+      if (one === undefined) return undefined;
+      const onFailed = (error: unknown): void => {
+        failed.add(one.store);
+        one.onFailed(error);
+      };
+      return { ...one, onFailed };
+    });
     const taken = all.filter((one) => one !== undefined);
     yield* refundTaken(taken);
-    const left = yield* askUncharged(taken);
+    // A store that failed is not waited for once more.
+    const left = yield* askUncharged(taken.filter(({ store }) => !failed.has(store)));
     const answers = this.#answers.map((answer, index) => left.get(all[index] as Taken) ?? answer);
     return new Verdict(this.#charges, answers, undefined, this.degraded);
   }

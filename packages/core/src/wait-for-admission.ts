@@ -1,7 +1,7 @@
 import { type Clock, sleep } from './clock.ts';
 import { FloodgateError } from './errors.ts';
 import type { MaybePromise } from './maybe-promise.ts';
-import type { Verdict } from './verdict.ts';
+import { giveBack, type Verdict } from './verdict.ts';
 
 export interface Waiting {
   readonly take: () => MaybePromise<Verdict>;
@@ -19,12 +19,12 @@ export async function waitForAdmission(waiting: Waiting): Promise<Verdict> {
     signal?.throwIfAborted();
     const verdict = await take();
     if (signal?.aborted === true) {
-      await verdict.settle(0);
+      await giveBack(verdict);
       throw signal.reason;
     }
     const waitMs = verdict.allowed ? verdict.delayMs : verdict.retryAfterMs;
     if (waitMs > leftMs || waitMs === Number.POSITIVE_INFINITY) {
-      await verdict.settle(0);
+      await giveBack(verdict);
       throw tooLong(verdict, waitMs, leftMs);
     }
     leftMs -= waitMs;

@@ -114,6 +114,17 @@ describe("what a store denied stays denied in 'local', though its memory knows n
     expect((await take(4)).tightest).toMatchObject({ allowed: false, limit: 2, remaining: 2 });
   });
 
+  test('and a clock that is set back does not prolong it', async () => {
+    const { clock, store, take } = setUp([{ name: 'a', quota: 'fixed-window 5/1m' }]);
+    await take(5);
+    const { retryAfterMs } = await take();
+    store.fail();
+    clock.advance(-3_600_000);
+    expect((await take()).retryAfterMs).toBe(retryAfterMs);
+    clock.advance(retryAfterMs);
+    expect((await take()).allowed).toBe(true);
+  });
+
   test('and none of its group is charged', async () => {
     const { store, limiter } = setUp([
       { name: 'full', quota: 'fixed-window 1/1m' },

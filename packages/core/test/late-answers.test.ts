@@ -128,6 +128,16 @@ describe('what a store charged too late', () => {
     },
   );
 
+  test('is given back, if who waited for it gave up', async () => {
+    const { store, limiter, charged } = setUp();
+    const controller = new AbortController();
+    const waiting = limiter.wait('k', { signal: controller.signal });
+    controller.abort(new Error('gone'));
+    await expect(waiting).rejects.toThrow('gone');
+    store.answer();
+    expect(await charged()).toBe(0);
+  });
+
   test('is not settled, if it was denied after all', async () => {
     const { store, limiter, charged } = setUp();
     store.isLate = false;

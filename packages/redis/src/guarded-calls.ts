@@ -141,6 +141,8 @@ function toReply(reply: unknown): Reply {
 
 /** A server that replies, be it with an error, is there: only silence and a lost connection count against it. */
 function toErrorReply(error: unknown): Reply {
+  // A call that could not even be made says nothing of the server.
+  if (error instanceof RangeError || error instanceof TypeError) return { error };
   if (error instanceof Error && REPLIED.test(error.message)) return { error };
   throw error;
 }

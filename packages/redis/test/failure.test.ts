@@ -1,6 +1,11 @@
 import type { EventEmitter } from 'node:events';
 import { setTimeout } from 'node:timers/promises';
-import { type FloodgateEvent, RateLimiter, type RateLimiterOptions } from '@floodgate/core';
+import {
+  type FloodgateEvent,
+  RateLimiter,
+  type RateLimiterOptions,
+  toQuota,
+} from '@floodgate/core';
 import { type RedisServer, startRedis } from '@floodgate/test-redis';
 import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { Redis } from 'ioredis';
@@ -312,6 +317,25 @@ test('what an operator asks for fails where Redis is away, in time and with a co
   await expect(limiter.block('k', '1m')).rejects.toEqual(failed);
   await expect(limiter.unblock('k')).rejects.toEqual(failed);
   await expect(limiter.reset('k')).rejects.toEqual(failed);
+});
+
+test('thousands of subjects are met, blocked, forgiven and reset in one call', async () => {
+  const store = new RedisStore({ client: await connect(), timeout: '30s' });
+  const quota = toQuota('5/1h');
+  const charges = Array.from({ length: 10_000 }, (_, i) => ({
+    policy: 'a',
+    key: `k${i}`,
+    quota,
+    cost: 1,
+  }));
+  const decisions = await store.take(charges);
+  expect(decisions.every(({ allowed }) => allowed)).toBe(true);
+  await store.refund(charges.map((charge, i) => ({ ...charge, atMs: decisions[i]?.atMs ?? 0 })));
+  await store.block(charges, 60_000);
+  await store.reset(charges);
+  const [last] = await store.take(charges.slice(-1), { mode: 'peek' });
+  expect(last).toMatchObject({ allowed: true, remaining: 4 });
+  expect(await server.command('DBSIZE')).toBe(0);
 });
 
 test('a closed store takes no more, and leaves the client open', async () => {
