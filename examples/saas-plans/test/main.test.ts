@@ -145,7 +145,7 @@ test('while Redis is away customers are limited all the same, and the command sa
   ]) {
     const command = await startServer({ cwd, env: variables, program: 'src/limits.ts', args });
     expect(await command.exited).toBe(1);
-    expect(command.output()).toMatch(/^Redis failed \(.*\)\n$/);
+    expect(command.output()).toMatch(/^Redis failed \(.*\)\n$/m);
   }
   server.kill('SIGTERM');
   expect(await server.exited).toBe(0);
