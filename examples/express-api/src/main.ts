@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { openStore } from '@floodgate/example-open-store';
 import { createApp } from './app.ts';
-import { openStore } from './store.ts';
 import { thingsToTry } from './things-to-try.ts';
 
 const LONGEST_SHUTDOWN_MS = 10_000;

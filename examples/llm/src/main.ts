@@ -1,5 +1,5 @@
+import { openStore } from '@floodgate/example-open-store';
 import { createApp } from './app.ts';
-import { openStore } from './store.ts';
 
 const port = Number(process.env.PORT ?? 3000);
 const { store, close } = await openStore(process.env.REDIS_URL);

@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net';
+import { openStore } from '@floodgate/example-open-store';
 import { DEMO_USER } from './accounts.ts';
 import { createApp } from './app.ts';
-import { openStore } from './store.ts';
 
 const { store, close } = await openStore(process.env.REDIS_URL);
 const server = createApp({ store }).listen(Number(process.env.PORT ?? 3000), (error) => {

@@ -1,4 +1,5 @@
 import { text } from 'node:stream/consumers';
+import { openStore } from '@floodgate/example-open-store';
 import { HttpLimiter } from '@floodgate/express';
 import { MemoryAccounts } from './accounts.ts';
 import { DEMO_USERS } from './demo-users.ts';
@@ -6,7 +7,6 @@ import { runLimits } from './limits-command.ts';
 import { operationsOn } from './operations.ts';
 import { customerLimits } from './plans.ts';
 import { operationsBy } from './remote-operations.ts';
-import { openStore } from './store.ts';
 
 const {
   SERVER_URL: url = 'http://localhost:3000',

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { openStore } from '@floodgate/example-open-store';
 import { createApp } from './app.ts';
-import { openStore } from './store.ts';
 
 const SHORTEST_TOKEN = 32;
 const { OPERATOR_TOKEN: operatorToken = '', PORT = '3000', REDIS_URL } = process.env;

@@ -138,7 +138,7 @@ interface Denial {
   readonly blocked: boolean;
 }
 
-/** Some 20 MB at most. Beyond it, who was denied first is forgotten. */
+/** Some 20 MB, if keys are short. Beyond it, who was denied first is forgotten. */
 const MOST_DENIALS = 100_000;
 
 function idOf({ policy, key }: Subject): string {

@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import { MemoryStore, type Store } from '@floodgate/fastify';
+import { MemoryStore, type Store } from '@floodgate/core';
 import { RedisStore } from '@floodgate/redis';
 import { Redis } from 'ioredis';
 
