@@ -1,10 +1,9 @@
-import { randomBytes, randomInt } from 'node:crypto';
-import { once } from 'node:events';
+import { randomBytes } from 'node:crypto';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from './free-port.ts';
 import { locateRedisServer } from './locate-redis-server.ts';
 import { type RedisProcess, spawnRedis } from './redis-process.ts';
 import type { RedisProgram } from './redis-program.ts';
@@ -16,9 +15,13 @@ export interface RedisOptions {
   readonly args?: readonly string[];
   /** Lines as in an ACL file: `user NAME on >password ~keys +commands`. @default none but the default user, who may all */
   readonly users?: readonly string[];
+  /** Whether it is a node that may join a cluster: `startCluster` starts such, and joins them. @default false */
+  readonly cluster?: boolean;
 }
 
 const HOST = '127.0.0.1';
+/** Nodes of a cluster talk with each other on a port that is so far above their own. */
+const BUS_OFFSET = 10_000;
 const START_MS = 30_000;
 
 /**
@@ -37,7 +40,8 @@ export async function startRedis(options: RedisOptions = {}): Promise<RedisServe
   const folder = await mkdtemp(join(tmpdir(), 'floodgate-redis-'));
   try {
     for (;;) {
-      const server = new RedisServer(program, folder, await freePort(), options);
+      const port = await freePort(HOST, options.cluster ? BUS_OFFSET : 0);
+      const server = new RedisServer(program, folder, port, options);
       if (await server.start()) return server;
     }
   } catch (error) {
@@ -59,11 +63,12 @@ export class RedisServer {
   /** Of a user of our own, who may do anything, whatever the others may. */
   readonly #login: readonly string[];
   #process: RedisProcess | undefined;
+  #isPaused = false;
   #version = '';
 
   /** @internal `startRedis` makes them. */
   constructor(program: RedisProgram, folder: string, port: number, options: RedisOptions) {
-    const { args = [], users = [] } = options;
+    const { args = [], users = [], cluster = false } = options;
     const [name, password] = ['floodgate-test-redis', randomBytes(16).toString('hex')];
     const lines = [...users, `user ${name} on >${password} ~* &* +@all`];
     const basics = `--bind ${HOST} --port ${port} --dir ${folder} --daemonize no --appendonly no`;
@@ -75,6 +80,8 @@ export class RedisServer {
     this.#args = [
       ...basics.split(' '),
       ...['--save', ''],
+      // The address would be learned from others only; until then, clients would be told none.
+      ...(cluster ? ['--cluster-enabled', 'yes', '--cluster-announce-ip', HOST] : []),
       ...lines.flatMap((line) => `--${line.trim()}`.split(/\s+/)),
       ...args,
     ];
@@ -83,6 +90,11 @@ export class RedisServer {
   /** The process that runs now, or ran last. */
   get pid(): number {
     return this.#process?.pid ?? 0;
+  }
+
+  /** Whether it runs and is not paused. */
+  get isAnswering(): boolean {
+    return this.#process?.gone.aborted === false && !this.#isPaused;
   }
 
   /** Redis's, such as '7.0.15'. Valkey says here which Redis it is compatible with. */
@@ -118,18 +130,21 @@ export class RedisServer {
 
   /** It keeps its connections, and answers nothing. */
   pause(): void {
+    this.#isPaused = true;
     this.#process?.signal('SIGSTOP');
   }
 
   /** It answers again, also what it was asked while it was paused. */
   resume(): void {
     this.#process?.signal('SIGCONT');
+    this.#isPaused = false;
   }
 
-  /** @internal @returns whether it runs: false where its port was taken */
+  /** @internal @returns whether it runs: false where its port, or the one of its bus, was taken */
   async start(): Promise<boolean> {
     const started = await spawnRedis(this.#program, this.#args, this.#folder);
     this.#process = started;
+    this.#isPaused = false;
     const lateness = setTimeout(() => started.signal('SIGKILL'), START_MS);
     while (!started.gone.aborted) {
       try {
@@ -147,22 +162,5 @@ export class RedisServer {
     const output = await readFile(join(this.#folder, 'log'), 'utf8');
     if (output.includes('Address already in use')) return false;
     throw new Error(`Expected ${this.#program.path} to start, got:\n${output}`);
-  }
-}
-
-/** Free a moment ago, that is. */
-async function freePort(): Promise<number> {
-  for (;;) {
-    // Below the ports that systems give to outgoing connections: while a server is down, a client that tries again and
-    // again to connect would now and then be given that very port, and be connected with itself.
-    const port = randomInt(10_000, 30_000);
-    const server = createServer();
-    try {
-      await once(server.listen(port, HOST), 'listening');
-    } catch {
-      continue;
-    }
-    await once(server.close(), 'close');
-    return port;
   }
 }
