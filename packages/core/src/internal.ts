@@ -1,6 +1,6 @@
 // For Floodgate's own packages, which are released together: it may change with any version.
 
-export { carryOver, hasShape, type Shape } from './algorithms/carry-over.ts';
+export { carryOver, hasShape, type Shape, shapeOf } from './algorithms/carry-over.ts';
 export { ChargeLog } from './algorithms/charge-log.ts';
 export { emptyState, type State } from './algorithms/state.ts';
 export { readTime, sleep, systemClock } from './clock.ts';

@@ -17,31 +17,57 @@ export interface Call {
   readonly args: string[];
 }
 
+/** Why a server is not asked now. */
+export interface Refusal {
+  readonly error: FloodgateError;
+  /** Whether what nobody waits for any more is to be sent all the same. */
+  readonly isSentEvenSo: boolean;
+}
+
 /** Calls to a server that may be slow, or away: none takes longer than the deadline, and a dead server is left alone. */
 export class GuardedCalls {
   readonly #connection: Connection;
   readonly #timeoutMs: number;
   #breaker: CircuitBreakerPolicy = this.#newBreaker();
+  #isOpenTo: 'all' | 'one' | 'none' = 'all';
+  /** Whether that one has come, and has not been sent yet. */
+  #isReserved = false;
 
   constructor(connection: Connection, timeoutMs: number) {
     this.#connection = connection;
     this.#timeoutMs = timeoutMs;
   }
 
+  /** Lets in what a request is to wait for: of a server that was silent, one, which finds out whether it is back. */
+  enter(): FloodgateError | undefined {
+    if (this.#connection.state() === 'away') return failure(AWAY);
+    if (this.#isOpenTo === 'none') return failure(LEFT_ALONE);
+    if (this.#isOpenTo === 'one') {
+      this.#isOpenTo = 'none';
+      this.#isReserved = true;
+    }
+    return undefined;
+  }
+
+  /** Why what was let in cannot be sent after all. */
+  refusal(): Refusal | undefined {
+    const state = this.#connection.state();
+    if (state === 'ready' && (this.#isOpenTo !== 'none' || this.#isReserved)) return undefined;
+    if (this.#isReserved) {
+      this.#isReserved = false;
+      this.#isOpenTo = 'one';
+    }
+    // The client connects only if something is sent; nobody has to wait for that.
+    if (state === 'lazy') return { error: failure(CONNECTING), isSentEvenSo: true };
+    return { error: failure(state === 'away' ? AWAY : LEFT_ALONE), isSentEvenSo: false };
+  }
+
   /**
-   * Runs a script that a request waits for, unless the server has been silent. Rejects with `FLOODGATE_STORE_FAILED`; if
-   * the server replies even so, after that, `onLate` gets what it says.
+   * Runs a script that a request waits for. Rejects with `FLOODGATE_STORE_FAILED`; if the server replies even so, after
+   * that, `onLate` gets what it says.
    */
   ask(call: Call, onLate: (reply: unknown) => void): Promise<unknown> {
-    const state = this.#connection.state();
-    if (state === 'lazy') {
-      // The client connects only if something is sent; nobody has to wait for that.
-      this.#send(call).then(onLate).catch(ignore);
-      return Promise.reject(failure('the client is only now connecting'));
-    }
-    if (state === 'away') return Promise.reject(failure(AWAY));
-    // One call finds out whether the server is back. cockatiel would let all others wait for that one.
-    if (this.#breaker.state === CircuitState.HalfOpen) return Promise.reject(failure(LEFT_ALONE));
+    this.#isReserved = false;
     return this.#breaker
       .execute(() => this.#inTime(this.#send(call), onLate).then(toReply, toErrorReply))
       .then(({ reply, error }) => (error === undefined ? reply : fail(error)), fail);
@@ -62,9 +88,14 @@ export class GuardedCalls {
       halfOpenAfter: NEVER_BY_ITSELF_MS,
       ...(initialState === undefined ? {} : { initialState }),
     });
+    breaker.onReset(() => {
+      this.#isOpenTo = 'all';
+    });
     breaker.onBreak(() => {
+      this.#isOpenTo = 'none';
       const askAgain = (): void => {
         this.#breaker = this.#newBreaker(OPEN_SINCE_1970);
+        this.#isOpenTo = 'one';
       };
       setTimeout(askAgain, ASKED_AGAIN_AFTER_MS).unref();
     });
@@ -124,6 +155,7 @@ const OPEN_SINCE_1970 = {
 };
 
 const AWAY = 'the client is not connected';
+const CONNECTING = 'the client is only now connecting';
 const LEFT_ALONE = 'it has not answered for a while, and is being asked now and then';
 
 /** No answer in time. */

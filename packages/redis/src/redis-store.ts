@@ -17,11 +17,12 @@ import {
   readTime,
   toMilliseconds,
 } from '@floodgate/core/internal';
-import { connectionOf, type RedisClient } from './client.ts';
-import { GuardedCalls } from './guarded-calls.ts';
+import type { Answer, Step, Time } from './batch.ts';
+import { Batches } from './batches.ts';
+import type { RedisClient } from './client.ts';
 import { subjectKey } from './keys.ts';
-import { BLOCK, REFUND, RESET, type Script, TAKE } from './scripts.ts';
-import { chargeArguments, readDecisions } from './take.ts';
+import { BLOCK, RESET, type Script } from './scripts.ts';
+import { type Servers, serversOf } from './servers.ts';
 
 export interface RedisStoreOptions {
   /** Of `ioredis`, `iovalkey` or node-redis. It stays yours: the store neither connects nor closes nor configures it. */
@@ -48,7 +49,8 @@ export interface RedisStoreOptions {
 export class RedisStore implements Store {
   /** Undefined where the server's counts. */
   readonly clock: Clock | undefined;
-  readonly #calls: GuardedCalls;
+  readonly #servers: Servers;
+  readonly #batches: Batches;
   readonly #prefix: string;
   #closed = false;
 
@@ -68,7 +70,8 @@ export class RedisStore implements Store {
     }
     this.clock = clock === 'server' ? undefined : clock;
     this.#prefix = prefix;
-    this.#calls = new GuardedCalls(connectionOf(client), timeoutMs);
+    this.#servers = serversOf(client, timeoutMs);
+    this.#batches = new Batches(this.#servers);
   }
 
   /**
@@ -83,18 +86,23 @@ export class RedisStore implements Store {
     checkCharges(charges);
     this.#checkOpen();
     if (charges.length === 0) return [];
-    const args = [...this.#time(), mode, ...charges.flatMap(chargeArguments)];
-    const call = { script: TAKE, keys: this.#keysOf(charges), args };
-    const read = (reply: unknown): Decision[] => readDecisions(reply, charges, mode);
     // What is forced was used already: nobody waits for it.
-    if (mode === 'force') return read(await this.#calls.tell(call));
-    return read(await this.#calls.ask(call, (reply) => onLate?.(read(reply))));
+    const step = {
+      operation: mode,
+      charges,
+      keys: this.#keysOf(charges),
+      isAwaited: mode !== 'force',
+    };
+    const answer = await this.#run(step, onLate && (({ decisions }) => onLate(decisions)));
+    return answer.decisions as Decision[];
   }
 
   async refund(refunds: readonly Refund[]): Promise<void> {
     checkRefunds(refunds);
-    const args = refunds.flatMap(({ cost, atMs }) => [String(cost), String(atMs)]);
-    await this.#tell(REFUND, refunds, [...this.#time(), ...args]);
+    this.#checkOpen();
+    if (refunds.length === 0) return;
+    const keys = this.#keysOf(refunds);
+    await this.#run({ operation: 'refund', charges: refunds, keys, isAwaited: false });
   }
 
   async block(subjects: readonly Subject[], durationMs: number): Promise<void> {
@@ -113,10 +121,17 @@ export class RedisStore implements Store {
     this.#closed = true;
   }
 
+  #run(step: Omit<Step, 'done' | 'failed'>, late?: Step['late']): Promise<Answer> {
+    return new Promise((done, failed) => {
+      this.#batches.add(0, { ...step, done, failed, late }, this.#time());
+    });
+  }
+
   async #tell(script: Script, subjects: readonly Subject[], args: string[]): Promise<void> {
     this.#checkOpen();
     if (subjects.length === 0) return;
-    await this.#calls.tell({ script, keys: this.#keysOf(subjects), args });
+    this.#batches.flush();
+    await this.#servers.of(0).tell({ script, keys: this.#keysOf(subjects), args });
   }
 
   #keysOf(subjects: readonly Subject[]): string[] {
@@ -124,7 +139,7 @@ export class RedisStore implements Store {
   }
 
   /** The first two arguments of a script, see `lua/clock.lua`. */
-  #time(): [nowMs: string, spareMs: string] {
+  #time(): Time {
     return this.clock === undefined ? ['', '0'] : [String(readTime(this.clock)), SPARE_MS];
   }
 

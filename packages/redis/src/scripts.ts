@@ -1,5 +1,6 @@
 /// <reference path="./lua.d.ts" />
 import { createHash } from 'node:crypto';
+import batch from './lua/batch.lua';
 import block from './lua/block.lua';
 import bucket from './lua/bucket.lua';
 import carryOver from './lua/carry-over.lua';
@@ -28,7 +29,7 @@ function script(...files: readonly string[]): Script {
 
 const states = [exact, clock, state];
 
-export const TAKE: Script = script(
+export const BATCH: Script = script(
   ...states,
   fixedWindow,
   slidingWindowLog,
@@ -36,7 +37,8 @@ export const TAKE: Script = script(
   bucket,
   carryOver,
   take,
+  refund,
+  batch,
 );
-export const REFUND: Script = script(...states, slidingWindowLog, refund);
 export const BLOCK: Script = script(...states, block);
 export const RESET: Script = script(reset);

@@ -2,9 +2,9 @@ import { ChargeLog, emptyState, type Shape, type State } from '@floodgate/core/i
 
 /** A state, and what it knows of the quota that made it. */
 export interface Known {
-  readonly state: State;
+  state: State;
   /** `undefined` where nothing but a block is known, or nothing at all. */
-  readonly shape: Shape | undefined;
+  shape: Shape | undefined;
 }
 
 /** Reads a state as `lua/state.lua` writes it; what is none is that of a subject never seen. */
@@ -28,7 +28,8 @@ export function readState(text: string): Known {
   return { state, shape: { algorithm, periodMs: Number(period), byClock: letter !== 'r' } };
 }
 
-const FORMAT = /^1([a-z]);(\d+);(\d+);(\d+);(-?\d+);(\d+);(\d+);?(\d*)/;
+/** Numbers that are left out are 0. */
+const FORMAT = /^1([a-z]);(\d+);(\d+);(\d+);?(-?\d*);?(\d*);?(\d*);?(\d*)/;
 
 const ALGORITHMS: Readonly<Record<string, Shape['algorithm']>> = {
   f: 'fixed-window',

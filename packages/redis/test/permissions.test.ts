@@ -7,7 +7,7 @@ import { ioredis6, LIBRARIES, nodeRedis6, type OpenClient, useEverything } from 
 
 // What a user of Redis has to be allowed, and no more.
 
-const ALWAYS = 'evalsha eval getrange strlen set setrange append del pttl'.split(' ');
+const ALWAYS = 'evalsha eval mget getrange strlen set setrange append del pttl'.split(' ');
 /** By whose time is counted: the server's, or that of a given clock. */
 const COMMANDS = {
   server: [...ALWAYS, 'time', 'pexpireat'],

@@ -87,6 +87,11 @@ const starts = fc.constantFrom(0, 1_767_225_600_123, 1_767_225_600_123, 1e15);
 const several = <T>(arbitrary: fc.Arbitrary<T>, maxLength: number): fc.Arbitrary<T[]> =>
   fc.array(arbitrary, { minLength: 1, maxLength });
 
+/** Of which a part has to leave before a larger cost fits. */
+const smallLogs = fc
+  .record({ limit: fc.integer({ min: 1, max: 20 }), window: fc.constantFrom(50, 100) })
+  .map((options) => slidingWindowLog(options));
+
 test.each([
   { clock: 'that goes ahead', backwards: false },
   { clock: 'that jumps both ways', backwards: true },
@@ -107,6 +112,32 @@ test.each([
   const steps = fc
     .record({ quotas: several(several(quotas, 4), 2) })
     .chain((world) => several(stepsIn({ ...world, keys: ['a'], delays, costs }), 60));
+  await fc.assert(fc.asyncProperty(starts, steps, agree), { numRuns, ...seed });
+});
+
+test.each([
+  { of: 'any algorithm', pool: quotas },
+  { of: 'logs', pool: smallLogs },
+])('equal calls, of which many come at one time and travel once, of $of', async ({ pool }) => {
+  const steps = fc
+    .record({ quotas: several(several(pool, 2), 2), backwards: fc.boolean() })
+    .chain(({ quotas, backwards }) => {
+      const delays = fc.constant(0);
+      const step = stepsIn({ quotas, keys: ['a', 'b'], delays, costs });
+      const moments = several(
+        fc.record({
+          afterMs: smallDelays({ backwards }),
+          which: fc.array(fc.nat({ max: 4 }), { minLength: 1, maxLength: 12 }),
+        }),
+        8,
+      );
+      return fc.tuple(fc.array(step, { minLength: 5, maxLength: 5 }), moments);
+    })
+    .map(([few, moments]) =>
+      moments.flatMap(({ afterMs, which }) =>
+        which.map((one, i) => ({ ...(few[one] as Step), afterMs: i === 0 ? afterMs : 0 })),
+      ),
+    );
   await fc.assert(fc.asyncProperty(starts, steps, agree), { numRuns, ...seed });
 });
 

@@ -9,6 +9,7 @@ local duration = ARGV[3] + 0
 for i = 1, #KEYS do
   local key = KEYS[i]
   local state, text = read_state(key)
+  if not state then return redis.error_reply('ERR a later version of Floodgate wrote this state') end
   if duration > 0 then
     state.blocked = now + duration
     -- The head keeps the expiry that there was; of a key without one, all that counted is kept.

@@ -1,15 +1,20 @@
 -- States that another quota made, or that are ahead of the clock: the twin of algorithms/carry-over.ts.
 
+-- By which a state of each letter is brought to a time.
+local METERS = {
+  f = fixed_window,
+  r = fixed_window,
+  l = sliding_window_log,
+  c = sliding_window_counter,
+  t = bucket,
+  k = bucket,
+}
+
 local function units_in_use(state, at)
-  local letter = state.letter
-  if letter == 'f' or letter == 'r' then return window_runs(state, at) and state.used or 0 end
-  if letter == 'l' then return (units_in_log(state, at)) end
-  if letter == 'c' then
-    local carried, current = units_in_windows(state, state.period, at)
-    return carried + current
-  end
-  -- A part of a unit counts as one: never more is admitted. What came back since is unknown without the rate.
-  return math.ceil(state.used / state.period)
+  -- What came back to a bucket since is unknown without the rate.
+  local in_use = METERS[state.letter](state, { period = state.period, rate = 0 }, at)
+  -- A part of a unit counts as one: never more is admitted.
+  return is_bucket(state.letter) and math.ceil(in_use / state.period) or in_use
 end
 
 -- Makes of a state one of `quota`: so many units, at most the limit, in one charge made at `at`.
@@ -18,7 +23,7 @@ local function replace(state, units, quota, at)
   state.letter = quota.letter
   state.period = quota.period
   state.at = at
-  state.used = is_bucket(quota.letter) and units * quota.period or units
+  state.used = units * quota.unit
   state.earlier = 0
   -- A window from the first request begins with a charge: without units it is over.
   if quota.letter == 'r' then state.earlier = units > 0 and at or at - quota.period end

@@ -36,9 +36,16 @@ local function add_up_to_safe(a, b)
   return math.min(a + b, MOST)
 end
 
--- A whole number as text: `..` would round what has more than 14 digits.
+-- Writes whole numbers: `..` would round what has more than 14 digits. `%d` is twice as quick as `%.0f`, where the system's
+-- integers are large enough.
+local INTEGERS_ARE_LONG = string.format('%d', MOST) == '9007199254740991'
+local function format(pattern, ...)
+  if not INTEGERS_ARE_LONG then pattern = string.gsub(pattern, '%%(%d*)d', '%%%1.0f') end
+  return string.format(pattern, ...)
+end
+
 local function text_of(number)
-  return string.format('%.0f', number)
+  return format('%d', number)
 end
 
 -- When the clock-aligned window that holds `at` began.

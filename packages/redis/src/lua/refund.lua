@@ -1,9 +1,4 @@
 -- Gives units back to the places that they were taken from: the twin of algorithms/refund.ts.
---
--- KEYS  the key of each subject
--- ARGV  1, 2 see clock.lua
---       then two of each subject: the units; when they were taken, in milliseconds since 1970
--- reply the time, in milliseconds since 1970
 
 -- The entries of a log with up to `units` of the charges made at `at` taken out, and how many units those were.
 local function without(entries, at, units)
@@ -21,10 +16,27 @@ local function without(entries, at, units)
   return string.sub(entries, 1, start) .. table.concat(kept) .. string.sub(entries, stop + 1), units - left
 end
 
-for i = 1, #KEYS do
-  local key = KEYS[i]
-  local cost, at = ARGV[i * 2 + 1] + 0, ARGV[i * 2 + 2] + 0
-  local state, text = read_state(key)
+local function refund_log(key, state, cost, at)
+  local entries, units = without(call('GETRANGE', key, HEAD + state.earlier * ENTRY, -1), at, cost)
+  state.entries, state.earlier = entries, 0
+  if state.used == MOST then
+    -- A sum held at 2^53 - 1 may have been more: then what is left is added up.
+    state.used = 0
+    for _, left in entries_after(state, 0) do state.used = add_up_to_safe(state.used, left) end
+  else
+    state.used = state.used - units
+  end
+  call('SET', key, head_of(state) .. entries, 'KEEPTTL')
+  texts[key] = nil
+end
+
+-- Gives back to one subject. Adds to the reply an empty text.
+local function refund(key, cost, at, reply)
+  local state, _, is_there = read_state(key)
+  if not state then
+    table.insert(reply, LATER_VERSION)
+    return
+  end
   local letter, period = state.letter, state.period
   if letter == 'f' or letter == 'r' then
     local start = letter == 'f' and window_start(state.at, period) or state.earlier
@@ -37,19 +49,10 @@ for i = 1, #KEYS do
     state.used = math.max(0, state.used - cost * period)
   end
   if letter == 'l' then
-    local entries, units = without(call('GETRANGE', key, HEAD + state.earlier * ENTRY, -1), at, cost)
-    state.entries, state.earlier = entries, 0
-    if state.used == MOST then
-      -- A sum held at 2^53 - 1 may have been more: then what is left is added up.
-      state.used = 0
-      for _, left in entries_after(state, 0) do state.used = add_up_to_safe(state.used, left) end
-    else
-      state.used = state.used - units
-    end
-    call('SET', key, head_of(state) .. entries, 'KEEPTTL')
+    refund_log(key, state, cost, at)
   elseif letter ~= 'n' then
     write_head(key, state)
   end
-  if text ~= '' then mend(key, now + longest_of(state)) end
+  if is_there then mend(key, now + longest_of(state)) end
+  table.insert(reply, '')
 end
-return text_of(now)

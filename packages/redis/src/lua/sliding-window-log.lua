@@ -3,10 +3,10 @@
 local READ_AT_ONCE = 16
 
 local function entry_of(at, cost)
-  return string.format('%016.0f%016.0f', at, cost)
+  return format('%016d%016d', at, cost)
 end
 
--- Time and cost of each entry but the oldest `skipped`, oldest first.
+-- Time and cost of each entry but the oldest `skipped`, oldest first: of those at hand, or of those at `key`.
 local function entries_after(state, skipped)
   local text, position = '', 1
   return function()
@@ -29,12 +29,13 @@ local function entries_after(state, skipped)
   end
 end
 
--- The units of charges admitted in (at - period, at], and how many of the oldest entries have left by then.
-local function units_in_log(state, at)
+-- Brings a state to a time: the oldest entries may have left by then. Answers the units admitted in (at - period, at],
+-- and until when they count.
+local function sliding_window_log(state, quota, at)
   local left = state.earlier
   local units = state.used
   for time, cost in entries_after(state, left) do
-    if time > at - state.period then break end
+    if time > at - quota.period then break end
     left = left + 1
     units = units - cost
   end
@@ -43,27 +44,19 @@ local function units_in_log(state, at)
     units = 0
     for _, cost in entries_after(state, left) do units = add_up_to_safe(units, cost) end
   end
-  return units, left
-end
-
--- Whether the units in the window stay within the limit; and until when the state then counts.
-local function sliding_window_log(state, quota, at, cost, force)
-  local units, left = units_in_log(state, at)
-  local allowed = force or (cost == 0 and quota.limit > 0) or (cost > 0 and units + cost <= quota.limit)
-  if allowed and cost > 0 then
-    state.at = at
-    state.used = add_up_to_safe(units, cost)
-    state.earlier = left
-    state.added = entry_of(at, cost)
-  end
-  return allowed, at + quota.period
+  state.used = units
+  state.earlier = left
+  -- Of the log as it was read, before another takes its place.
+  state.left_at_first = state.left_at_first or left
+  state.units_at_first = state.units_at_first or units
+  return units, at + quota.period
 end
 
 -- The entry with which enough have left for `room` units to be all there are, and the units of those after it.
-local function last_to_leave(state, left, units, room)
+local function last_to_leave(log, left, units, room)
   local last
   if units < MOST then
-    for time, cost in entries_after(state, left) do
+    for time, cost in entries_after(log, left) do
       if units <= room then break end
       units = units - cost
       last = time
@@ -72,7 +65,7 @@ local function last_to_leave(state, left, units, room)
   end
   -- From the newest on, without a sum.
   local times, costs = {}, {}
-  for time, cost in entries_after(state, left) do
+  for time, cost in entries_after(log, left) do
     table.insert(times, time)
     table.insert(costs, cost)
   end
@@ -85,14 +78,14 @@ local function last_to_leave(state, left, units, room)
   return times[i], kept
 end
 
--- The log of a state as far as it tells what a charge of a quota gets, in one or two entries.
-local function digest_log(state, quota, at, cost)
-  local units, left = units_in_log(state, at)
+-- The log at a key as far as it tells what a charge gets, in one or two entries: of which there are `units` but for the
+-- oldest `left`, and of which enough have to leave for `room` units to be all there are.
+local function digest_log(key, left, units, room)
   if units == 0 then return '' end
-  local newest = string.sub(call('GETRANGE', state.key, -ENTRY, -1), 1, 16) + 0
-  local room = quota.limit - cost
+  local log = { key = key }
+  local newest = string.sub(call('GETRANGE', key, -ENTRY, -1), 1, 16) + 0
   if room < 0 or units <= room then return entry_of(newest, units) end
-  local last, kept = last_to_leave(state, left, units, room)
+  local last, kept = last_to_leave(log, left, units, room)
   local gone = units < MOST and units - kept or MOST
   if kept == 0 then return entry_of(last, gone) end
   return entry_of(last, gone) .. entry_of(newest, kept)

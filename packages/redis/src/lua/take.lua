@@ -1,84 +1,93 @@
--- Meets all charges of one call: all or none.
---
--- KEYS  the key of each charge's subject
--- ARGV  1, 2 see clock.lua
---       3 take, peek or force
---       then seven of each charge: the quota's letter (see state.lua), limit or capacity in units, window or interval in
---       milliseconds, a bucket's rate in units an interval (else 0), for how many milliseconds a denial blocks (0: not),
---       the cost in units, 1 where the charge is advisory or else 0
--- reply the time, in milliseconds since 1970; then of each subject the state before, empty where there was none, with as
---       much of a log as the decision depends on. The caller computes the decisions from these
+-- Meets equal groups of charges, one after the other: of each group all charges, or none.
 
-local mode = ARGV[3]
-local force = mode == 'force'
+-- As they are met, by number.
+local quotas = {}
 
-local METERS = {
-  f = fixed_window,
-  r = fixed_window,
-  l = sliding_window_log,
-  c = sliding_window_counter,
-  t = bucket,
-  k = bucket,
-}
-
--- Whether a charge is allowed, and until when the state that it leaves counts.
-local function decide(state, quota, cost)
+-- Finds out of how many of `count` equal charges there is room, `charge.fits`, and until when what is counted then
+-- counts: of a bucket, that follows from what is kept.
+local function meet(charge, count, force)
+  local state, quota, cost = charge.state, charge.quota, charge.cost
   if state.at > now then follow_clock_back(state, quota) end
   local at = math.max(now, state.at)
-  if state.blocked > now and state.blocked > state.at and not force then
-    -- What was carried over is kept, and may count for longer than the block.
-    local _, counts_until = METERS[quota.letter](state, quota, at, 0, false)
-    return false, counts_until
+  local in_use, counts_until = METERS[quota.letter](state, quota, at)
+  charge.at, charge.counts_until = at, counts_until
+  charge.was_blocked = state.blocked > now and state.blocked > state.at
+  if force then
+    charge.fits = count
+  elseif charge.was_blocked or cost > quota.limit or quota.limit == 0 then
+    charge.fits = 0
+  elseif cost == 0 then
+    charge.fits = count
+  else
+    local room = math.floor((quota.limit * quota.unit - in_use) / (cost * quota.unit))
+    charge.fits = math.max(0, math.min(count, room))
   end
-  local allowed, counts_until = METERS[quota.letter](state, quota, at, cost, force)
-  if not allowed and quota.block > 0 and cost > 0 and cost <= quota.limit then state.blocked = at + quota.block end
-  return allowed, counts_until
 end
 
-local reply = { text_of(now) }
-local charges = {}
-local admitted = true
-for i = 1, #KEYS do
-  local key = KEYS[i]
-  local at = 4 + (i - 1) * 7
-  local quota = {
-    letter = ARGV[at],
-    limit = ARGV[at + 1] + 0,
-    period = ARGV[at + 2] + 0,
-    rate = ARGV[at + 3] + 0,
-    block = ARGV[at + 4] + 0,
-  }
-  local cost = ARGV[at + 5] + 0
-  local state, text = read_state(key)
-  reply[i + 1] = text
-  if state.letter == 'l' then reply[i + 1] = text .. digest_log(state, quota, math.max(now, state.at), cost) end
-  local charge = { key = key, known = text ~= '', quota = quota, cost = cost, state = state }
-  charge.blocked_before, charge.behind_before = state.blocked, state.behind
-  charge.reshaped = carry_over(state, quota)
-  charge.allowed, charge.counts_until = decide(state, quota, cost)
-  if not charge.allowed and ARGV[at + 6] ~= '1' then admitted = false end
-  charges[i] = charge
-end
-if mode == 'peek' then return reply end
-
-for i = 1, #KEYS do
-  local charge = charges[i]
-  local key, state = charge.key, charge.state
-  local counts_until = math.max(charge.counts_until, state.blocked)
-  if charge.allowed and admitted and charge.cost > 0 then
+-- Keeps what becomes of a subject of which `taken` charges were admitted, and, if so, one was denied.
+local function keep(charge, taken, denied)
+  local key, state, quota, cost = charge.key, charge.state, charge.quota, charge.cost
+  local is_charged = taken > 0 and cost > 0
+  if is_charged then
+    local units = cost * taken
+    state.at = charge.at
+    state.used = add_up_to_safe(state.used, units * quota.unit)
     state.behind = 0
+    if quota.letter == 'r' then state.earlier = state.start_if_charged end
+    if quota.letter == 'l' then state.added = entry_of(charge.at, units) end
+  end
+  if denied and quota.block > 0 and cost > 0 and cost <= quota.limit and not charge.was_blocked then
+    state.blocked = charge.at + quota.block
+  end
+  local counts_until = charge.counts_until or charge.at + math.ceil(state.used / quota.rate)
+  counts_until = math.max(counts_until, state.blocked)
+  -- What was carried over is kept by a denial as well: else the time told would never come.
+  if is_charged or (denied and charge.reshaped) then
     write_state(key, state, counts_until)
-  elseif not charge.allowed and charge.reshaped then
-    -- What was carried over is kept even so: else the time told would never come.
-    write_state(key, state, counts_until)
-  elseif not charge.allowed and (state.blocked ~= charge.blocked_before or state.behind ~= charge.behind_before) then
+  elseif denied and (state.blocked ~= charge.blocked_before or state.behind ~= charge.behind_before) then
     -- A denial leaves a state as it was, but for these.
     local kept = read_state(key)
     kept.blocked, kept.behind = state.blocked, state.behind
     write_head(key, kept)
     extend(key, counts_until)
-  elseif charge.known then
+  elseif charge.is_there then
     mend(key, counts_until)
   end
 end
-return reply
+
+-- Meets `count` equal groups, of `size` charges each. Adds to the reply what was known of each subject before.
+local function take(mode, count, size, argument, reply)
+  local charges = {}
+  local admitted = count
+  for i = 1, size do
+    local key = KEYS[ARGV[argument] + 0]
+    local quota = quotas[ARGV[argument + 1] + 0]
+    local state, text, is_there = read_state(key)
+    if not state then
+      for _ = 1, size do table.insert(reply, LATER_VERSION) end
+      return
+    end
+    local charge = { key = key, state = state, text = text, is_there = is_there, quota = quota }
+    charge.cost = ARGV[argument + 2] + 0
+    charge.blocked_before, charge.behind_before = state.blocked, state.behind
+    charge.reshaped = carry_over(state, quota)
+    meet(charge, count, mode == 'force')
+    if charge.fits < admitted and not quota.advisory then admitted = charge.fits end
+    charges[i] = charge
+    argument = argument + 3
+  end
+  for i = 1, size do
+    local charge = charges[i]
+    local text, quota = charge.text, charge.quota
+    local taken = math.min(charge.fits, admitted)
+    -- Of the groups that are denied, or of this charge alone where it only watches.
+    local denied = charge.fits < count and charge.fits == taken
+    if string.sub(text, 1, 2) == '1l' then
+      local state = charge.state
+      local room = denied and quota.limit - charge.cost * (taken + 1) or MOST
+      text = text .. digest_log(charge.key, state.left_at_first or 0, state.units_at_first or 0, room)
+    end
+    table.insert(reply, text)
+    if mode ~= 'peek' then keep(charge, taken, denied) end
+  end
+end

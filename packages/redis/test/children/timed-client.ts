@@ -39,6 +39,8 @@ export class TimedClient implements IoredisClient {
 
 const BEFORE = `
 local now, early = ARGV[#ARGV - 1] + 0, ARGV[#ARGV] + 0
+ARGV[#ARGV] = nil
+ARGV[#ARGV] = nil
 local real = redis.call
 
 local function left_of(key)
@@ -72,7 +74,7 @@ local timed = {
 local redis = { call = function(name, ...)
   if timed[name] then return timed[name](...) end
   return real(name, ...)
-end }
+end, pcall = redis.pcall }
 
 for _, key in ipairs(KEYS) do
   local at = real('HGET', 'expiries', key)
