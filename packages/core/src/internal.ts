@@ -3,7 +3,7 @@
 export { carryOver, hasShape, type Shape, shapeOf } from './algorithms/carry-over.ts';
 export { ChargeLog } from './algorithms/charge-log.ts';
 export { emptyState, type State } from './algorithms/state.ts';
-export { readTime, sleep, systemClock } from './clock.ts';
+export { monotonicClock, readTime, sleep, systemClock } from './clock.ts';
 export { decide } from './decide.ts';
 export { toMilliseconds } from './duration.ts';
 export { checkOptions, invalid, isFloodgateError, messageOf, toError } from './errors.ts';

@@ -16,6 +16,9 @@ interface ResolvedPolicy {
   readonly backend: Backend;
 }
 
+/** By what a charge is met. */
+type Terms = Pick<ResolvedPolicy, 'quota' | 'settles' | 'blockMsOnceSettled'>;
+
 /** The policies of a limiter: what they charge, and whom. */
 export class Policies {
   readonly #all: readonly ResolvedPolicy[];
@@ -92,7 +95,7 @@ export class Policies {
   }
 
   /** By what quota a charge is met: that of its policy, or one of its own. */
-  #termsOf(request: ChargeRequest): Pick<ResolvedPolicy, 'quota' | 'blockMsOnceSettled'> {
+  #termsOf(request: ChargeRequest): Terms {
     const policy = this.find(request.policy);
     if (request.quota === undefined) {
       if (policy !== undefined) return policy;
@@ -103,8 +106,8 @@ export class Policies {
       );
     }
     const quota = toQuota(request.quota);
-    if (policy?.settles !== true) return { quota, blockMsOnceSettled: undefined };
-    return { quota: this.#withoutBlock(quota), blockMsOnceSettled: quota.blockMs };
+    if (policy?.settles !== true) return { quota, settles: false, blockMsOnceSettled: undefined };
+    return { quota: this.#withoutBlock(quota), settles: true, blockMsOnceSettled: quota.blockMs };
   }
 
   #withoutBlock(quota: Quota): Quota {
@@ -121,13 +124,13 @@ export class Policies {
 
 /** Of one shape whatever it charges, which stores are quicker with. */
 function chargeOf(
-  { quota, blockMsOnceSettled }: Pick<ResolvedPolicy, 'quota' | 'blockMsOnceSettled'>,
+  { quota, settles, blockMsOnceSettled }: Terms,
   policy: string,
   key: string,
   cost: number,
   advisory: boolean,
 ): TakenCharge {
-  return { policy, key, quota, cost, advisory, blockMsOnceSettled };
+  return { policy, key, quota, cost, advisory, settles, blockMsOnceSettled };
 }
 
 /** Every take comes by here: a loop finds that all is well without the list of names that `checkOptions` makes. */

@@ -16,6 +16,11 @@ export interface Charge extends Subject {
   readonly cost: number;
   /** Never denies its group; charged if it has room and the group is admitted. @default false */
   readonly advisory?: boolean;
+  /**
+   * Whether its cost is only reserved, and settled later: units may come back at any time, so that a denial is nothing to
+   * go by for longer than the moment. @default false
+   */
+  readonly settles?: boolean;
 }
 
 /** A charge to be given back, with the `atMs` of the decision that admitted it. */

@@ -21,6 +21,7 @@ import type { Answer, Step, Time } from './batch.ts';
 import { Batches } from './batches.ts';
 import type { RedisClient } from './client.ts';
 import { subjectKey } from './keys.ts';
+import { LocalDenials } from './local-denials.ts';
 import { BLOCK, RESET, type Script } from './scripts.ts';
 import { type Servers, serversOf } from './servers.ts';
 
@@ -36,6 +37,12 @@ export interface RedisStoreOptions {
    * scripts ask for the time. @default 'server'
    */
   readonly clock?: 'server' | Clock;
+  /**
+   * Who was denied is denied again in this process, without a question to the server, until it may be admitted. What
+   * another process gives back, resets or unblocks counts within this time: so often the server is asked again, in the
+   * background, while the subject still comes. `false`: each request asks. @default '1s'
+   */
+  readonly localDenials?: Duration | false;
 }
 
 /**
@@ -51,13 +58,15 @@ export class RedisStore implements Store {
   readonly clock: Clock | undefined;
   readonly #servers: Servers;
   readonly #batches: Batches;
+  readonly #denials: LocalDenials | undefined;
   readonly #prefix: string;
   #closed = false;
 
   /** @throws FloodgateError `FLOODGATE_INVALID_OPTION` */
   constructor(options: RedisStoreOptions) {
-    checkOptions(OPTION, 'RedisStore options', options, ['client', 'prefix', 'timeout', 'clock']);
+    checkOptions(OPTION, 'RedisStore options', options, KNOWN_OPTIONS);
     const { client, prefix = 'floodgate', timeout = '100ms', clock = 'server' } = options;
+    const { localDenials = '1s' } = options;
     if (typeof prefix !== 'string' || prefix === '' || /[{}]/.test(prefix)) {
       throw invalid(OPTION, 'prefix', 'a text without braces that is not empty', prefix);
     }
@@ -72,6 +81,10 @@ export class RedisStore implements Store {
     this.#prefix = prefix;
     this.#servers = serversOf(client, timeoutMs);
     this.#batches = new Batches(this.#servers);
+    if (localDenials !== false) {
+      const intervalMs = toMilliseconds(localDenials, 'localDenials');
+      this.#denials = new LocalDenials(this.clock, intervalMs);
+    }
   }
 
   /**
@@ -86,15 +99,15 @@ export class RedisStore implements Store {
     checkCharges(charges);
     this.#checkOpen();
     if (charges.length === 0) return [];
-    // What is forced was used already: nobody waits for it.
-    const step = {
-      operation: mode,
-      charges,
-      keys: this.#keysOf(charges),
-      isAwaited: mode !== 'force',
-    };
-    const answer = await this.#run(step, onLate && (({ decisions }) => onLate(decisions)));
-    return answer.decisions as Decision[];
+    const keys = this.#keysOf(charges);
+    const known = mode === 'take' ? this.#denials?.of(charges, keys) : undefined;
+    if (known?.isDue) this.#ask('peek', charges, keys).catch(ignore);
+    if (known !== undefined) return known.decisions;
+    if (mode !== 'force') return this.#ask(mode, charges, keys, onLate);
+    this.#denials?.forget(keys);
+    // It was used already: nobody waits for it.
+    const step = { operation: mode, charges, keys, isAwaited: false };
+    return (await this.#run(step)).decisions as Decision[];
   }
 
   async refund(refunds: readonly Refund[]): Promise<void> {
@@ -102,6 +115,7 @@ export class RedisStore implements Store {
     this.#checkOpen();
     if (refunds.length === 0) return;
     const keys = this.#keysOf(refunds);
+    this.#denials?.forget(keys);
     await this.#run({ operation: 'refund', charges: refunds, keys, isAwaited: false });
   }
 
@@ -121,6 +135,19 @@ export class RedisStore implements Store {
     this.#closed = true;
   }
 
+  async #ask(
+    mode: 'take' | 'peek',
+    charges: readonly Charge[],
+    keys: readonly string[],
+    onLate?: TakeOptions['onLate'],
+  ): Promise<Decision[]> {
+    const moment = this.#denials?.moment;
+    const step = { operation: mode, charges, keys, isAwaited: true };
+    const answer = await this.#run(step, onLate && (({ decisions }) => onLate(decisions)));
+    if (moment !== undefined) this.#denials?.note(charges, keys, answer, moment);
+    return answer.decisions as Decision[];
+  }
+
   #run(step: Omit<Step, 'done' | 'failed'>, late?: Step['late']): Promise<Answer> {
     return new Promise((done, failed) => {
       this.#batches.add(0, { ...step, done, failed, late }, this.#time());
@@ -130,8 +157,10 @@ export class RedisStore implements Store {
   async #tell(script: Script, subjects: readonly Subject[], args: string[]): Promise<void> {
     this.#checkOpen();
     if (subjects.length === 0) return;
+    const keys = this.#keysOf(subjects);
+    this.#denials?.forget(keys);
     this.#batches.flush();
-    await this.#servers.of(0).tell({ script, keys: this.#keysOf(subjects), args });
+    await this.#servers.of(0).tell({ script, keys, args });
   }
 
   #keysOf(subjects: readonly Subject[]): string[] {
@@ -151,6 +180,7 @@ export class RedisStore implements Store {
 }
 
 const OPTION = 'FLOODGATE_INVALID_OPTION';
+const KNOWN_OPTIONS = ['client', 'prefix', 'timeout', 'clock', 'localDenials'];
 
 /** Far more than anybody wants to wait; and no timer can hold more than 24 days. */
 const LONGEST_TIMEOUT_MS = 60_000;
@@ -160,3 +190,5 @@ const LONGEST_TIMEOUT_MS = 60_000;
  * one that is given stand still, before a state is forgotten too early.
  */
 const SPARE_MS = '3600000';
+
+function ignore(): void {}

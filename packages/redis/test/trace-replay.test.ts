@@ -45,9 +45,15 @@ async function traceOf(seed: number): Promise<Traced[]> {
 test('every answer that eight processes got is the one that a memory store gives', async () => {
   const seeds = Array.from({ length: PROCESSES }, () => Math.floor(Math.random() * 2 ** 31));
   const trace = (await Promise.all(seeds.map(traceOf))).flat();
-  trace.sort((a, b) => a.sequence - b.sequence);
+  trace.sort((a, b) => a.sequence - b.sequence || a.order - b.order);
   // None is missing, and none came twice.
-  expect(trace.map(({ sequence }) => sequence)).toEqual(trace.map((_, index) => index + 1));
+  const sequences = [...new Set(trace.map(({ sequence }) => sequence))];
+  expect(sequences).toEqual(sequences.map((_, index) => index + 1));
+  expect(new Set(trace.map(({ sequence, order }) => `${sequence}/${order}`)).size).toBe(
+    trace.length,
+  );
+  // Many travelled together.
+  expect(sequences.length).toBeLessThan(trace.length * 0.8);
   expect(trace.length).toBeGreaterThan(PROCESSES * CALLS * 0.9);
 
   const clock = new ManualClock();

@@ -52,7 +52,15 @@ afterAll(async () => {
 /** Takes what is left, and so many units more. */
 type AtTheLimit = Step & { readonly beyond?: number | undefined };
 
-async function agree(startMs: number, steps: readonly AtTheLimit[]): Promise<void> {
+function agree(startMs: number, steps: readonly AtTheLimit[]): Promise<void> {
+  return play(startMs, steps, false);
+}
+
+async function play(
+  startMs: number,
+  steps: readonly AtTheLimit[],
+  oneByOne: boolean,
+): Promise<void> {
   timelines += 1;
   const clock = new ManualClock(startMs);
   const memory = new MemoryStore({ clock });
@@ -64,7 +72,9 @@ async function agree(startMs: number, steps: readonly AtTheLimit[]): Promise<voi
     clock.set(Math.max(0, clock.now() + step.afterMs));
     const call = withCosts(callOf(step, taken), step.beyond, memory);
     // Not waited for: a connection keeps their order.
-    answers.push(perform(redis, call));
+    const pending = perform(redis, call);
+    answers.push(pending);
+    if (oneByOne) await pending;
     const answer = perform(memory, call);
     expected.push(answer);
     taken.push(...takenBy(call, answer));
@@ -139,6 +149,21 @@ test.each([
       ),
     );
   await fc.assert(fc.asyncProperty(starts, steps, agree), { numRuns, ...seed });
+});
+
+test('what is answered in the process, since it was denied a moment ago', async () => {
+  const counts = quotas.filter(({ algorithm }) => algorithm !== 'sliding-window-log');
+  const delays = fc.oneof(fc.constantFrom(0, 0, 0, 1), smallDelays({ backwards: true }));
+  const steps = fc
+    .record({ quotas: several(several(counts, 2), 3) })
+    .chain((world) => several(stepsIn({ ...world, keys: ['a'], delays, costs }), 60));
+  const logsOfOne = fc.record({ quotas: several(several(smallLogs, 1), 1) }).chain((world) => {
+    const ones = fc.constantFrom(0, 1, 1, 1);
+    return several(stepsIn({ ...world, keys: ['a'], delays, costs: ones }), 60);
+  });
+  const agreeOneByOne = (startMs: number, of: Step[]) => play(startMs, of, true);
+  const property = fc.asyncProperty(starts, fc.oneof(steps, logsOfOne), agreeOneByOne);
+  await fc.assert(property, { numRuns, ...seed });
 });
 
 test('numbers as large as they may be, and debts that end at 2^53 - 1', async () => {

@@ -4,7 +4,7 @@ import { type Refund, toQuota } from '@floodgate/core';
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { RedisStore } from '../../src/index.ts';
-import { callOf, perform, stepsIn, takenBy } from './timelines.ts';
+import { type Call, callOf, perform, stepsIn, takenBy } from './timelines.ts';
 import { toJson } from './trace.ts';
 import { TracedClient } from './traced-client.ts';
 
@@ -33,18 +33,39 @@ const steps = fc.sample(
   { numRuns: Number(CALLS), seed: Number(SEED) },
 );
 
+/** Takes and refunds that come together travel in one call, in this order. */
+interface Pending {
+  readonly call: Call;
+  readonly answer: ReturnType<typeof perform>;
+}
+
 const client = new Redis(REDIS_URL);
 const traced = new TracedClient(client);
-const store = new RedisStore({ client: traced, timeout: '30s' });
+const store = new RedisStore({ client: traced, timeout: '30s', localDenials: false });
 const taken: Refund[] = [];
+let together: Pending[] = [];
+
+/** Waits for what came together, and prints it. */
+async function print(): Promise<void> {
+  const pending = together;
+  together = [];
+  for (const [order, { call, answer }] of pending.entries()) {
+    const answered = await answer;
+    const { sequence, timeMs } = traced;
+    console.log(toJson({ sequence, order, timeMs, call, answer: answered }));
+    taken.push(...takenBy(call, answered));
+  }
+}
+
 for (const step of steps) {
+  const isBatched = step.call === 'take' || step.call === 'refund';
+  if (step.afterMs > 0 || !isBatched) await print();
   if (step.afterMs > 0) await setTimeout(step.afterMs);
   const call = callOf(step, taken);
   // Of none, nothing is sent.
   if (call.call === 'refund' && call.refunds.length === 0) continue;
-  const answer = await perform(store, call);
-  const { sequence, timeMs } = traced;
-  console.log(toJson({ sequence, timeMs, call, answer }));
-  taken.push(...takenBy(call, answer));
+  together.push({ call, answer: perform(store, call) });
+  if (!isBatched) await print();
 }
+await print();
 await client.quit();

@@ -1,0 +1,209 @@
+import type { Charge, Clock, Decision, Quota } from '@floodgate/core';
+import { isAdmitted, monotonicClock, readTime } from '@floodgate/core/internal';
+import type { Answer } from './batch.ts';
+import { decideGroup } from './decide-group.ts';
+import type { Known } from './states.ts';
+
+/** What a denied group is told without a question to the server. */
+export interface LocalDenial {
+  readonly decisions: Decision[];
+  /** Whether the server is to be asked again, so that what is known does not get too old. */
+  readonly isDue: boolean;
+}
+
+/**
+ * What is known of subjects whose groups were denied. Until they may be admitted they are denied again in this process: by
+ * the state that the server told, which a denial does not change. What other processes give back, or lift, is seen within
+ * the interval, since nothing that is older decides.
+ */
+export class LocalDenials {
+  /** By which the server's time is known exactly; `undefined` where it is the server's own. */
+  readonly #clock: Clock | undefined;
+  readonly #intervalMs: number;
+  /** By key, those that were answered last at the end. */
+  readonly #entries: Map<string, Entry> = new Map();
+  /** When each key was last forgotten, counted in turns: an answer to what was asked before that is not noted. */
+  readonly #forgotten: Map<string, number> = new Map();
+  #turn = 1;
+  /** Of what was asked before this turn, it is not known any more what was forgotten since. */
+  #firstTurn = 0;
+
+  constructor(clock: Clock | undefined, intervalMs: number) {
+    this.#clock = clock;
+    this.#intervalMs = intervalMs;
+  }
+
+  /** To be taken before the server is asked, and given back with its answer. */
+  get moment(): Moment {
+    return { atMs: this.#now(), turn: this.#turn };
+  }
+
+  /** Answers a take that is known to be denied. */
+  of(charges: readonly Charge[], keys: readonly string[]): LocalDenial | undefined {
+    if (this.#entries.size === 0) return undefined;
+    const nowMs = this.#now();
+    const entries: Entry[] = [];
+    for (let i = 0; i < charges.length; i += 1) {
+      const entry = this.#entries.get(keys[i] as string);
+      if (entry === undefined || !this.#isOf(entry, charges[i] as Charge, nowMs)) return undefined;
+      entries.push(entry);
+    }
+    if (!charges.some((charge, i) => isDenial(entries[i] as Entry, charge))) return undefined;
+    const { earliestMs, latestMs } = this.#serverTime(entries, nowMs);
+    const known = entries.map((entry) => entry.known);
+    // At the latest that it can be: who may be admitted by then asks the server.
+    const latest = decideGroup(known, charges, 'peek', latestMs);
+    if (isAdmitted(charges, latest) || !this.#changesNothing(entries, charges, latest, latestMs)) {
+      return undefined;
+    }
+    const decisions =
+      earliestMs === latestMs ? latest : decideGroup(known, charges, 'peek', earliestMs);
+    const isDue = entries.some((entry) => this.#isDue(entry, nowMs));
+    if (isDue) for (const entry of entries) entry.isAskedAgain = true;
+    return { decisions, isDue };
+  }
+
+  /** Notes what the server answered to a question of that moment. */
+  note(
+    charges: readonly Charge[],
+    keys: readonly string[],
+    { decisions, known, nowMs }: Answer,
+    { atMs: askedAtMs, turn }: Moment,
+  ): void {
+    if (isAdmitted(charges, decisions)) {
+      if (this.#entries.size > 0) for (const key of keys) this.#entries.delete(key);
+      return;
+    }
+    const answeredAtMs = this.#now();
+    this.#dropOld(answeredAtMs);
+    if (turn < this.#firstTurn) return;
+    for (let i = 0; i < charges.length; i += 1) {
+      const key = keys[i] as string;
+      if ((this.#forgotten.get(key) ?? 0) > turn) continue;
+      const { quota, cost } = charges[i] as Charge;
+      const { allowed } = decisions[i] as Decision;
+      this.#entries.delete(key);
+      this.#entries.set(key, {
+        known: known[i] as Known,
+        quota,
+        deniedCost: allowed ? undefined : cost,
+        nowMs,
+        askedAtMs,
+        answeredAtMs,
+        isAskedAgain: false,
+      });
+    }
+    if (this.#entries.size > MOST_ENTRIES) this.#dropOldest(this.#entries);
+  }
+
+  /** To be called when what is counted of subjects is changed by other than takes: it may be less by now. */
+  forget(keys: readonly string[]): void {
+    this.#turn += 1;
+    for (const key of keys) {
+      this.#entries.delete(key);
+      this.#forgotten.delete(key);
+      this.#forgotten.set(key, this.#turn);
+    }
+    while (this.#forgotten.size > MOST_ENTRIES) this.#firstTurn = this.#dropOldest(this.#forgotten);
+  }
+
+  #now(): number {
+    return this.#clock === undefined ? monotonicClock.now() : readTime(this.#clock);
+  }
+
+  #isOf(entry: Entry, { quota, cost }: Charge, nowMs: number): boolean {
+    const ageMs = nowMs - entry.askedAtMs;
+    if (ageMs < 0 || ageMs >= this.#intervalMs || !isSameQuota(entry.quota, quota)) return false;
+    // Of a log is known what has to leave for that cost, and not for others.
+    return (
+      quota.algorithm !== 'sliding-window-log' ||
+      entry.deniedCost === undefined ||
+      entry.deniedCost === cost
+    );
+  }
+
+  /** The server's time now: after what it told, by as long as that is ago, of which the way to it and back is a part. */
+  #serverTime(entries: readonly Entry[], nowMs: number): { earliestMs: number; latestMs: number } {
+    if (this.#clock !== undefined) return { earliestMs: nowMs, latestMs: nowMs };
+    let earliestMs = 0;
+    let latestMs = Number.POSITIVE_INFINITY;
+    for (const entry of entries) {
+      earliestMs = Math.max(earliestMs, entry.nowMs + Math.floor(nowMs - entry.answeredAtMs));
+      latestMs = Math.min(latestMs, entry.nowMs + Math.ceil(nowMs - entry.askedAtMs) + 1);
+    }
+    return { earliestMs: Math.min(earliestMs, latestMs), latestMs };
+  }
+
+  /** Whether the server would keep everything as it is: a denial may start a block, or find the clock behind. */
+  #changesNothing(
+    entries: readonly Entry[],
+    charges: readonly Charge[],
+    decisions: readonly Decision[],
+    nowMs: number,
+  ): boolean {
+    return entries.every(({ known: { state } }, i) => {
+      if (state.atMs > nowMs) return false;
+      const { quota, cost } = charges[i] as Charge;
+      const isBlocked = state.blockedUntilMs > nowMs && state.blockedUntilMs > state.atMs;
+      return (
+        decisions[i]?.allowed === true || quota.blockMs === undefined || isBlocked || cost === 0
+      );
+    });
+  }
+
+  #isDue(entry: Entry, nowMs: number): boolean {
+    return !entry.isAskedAgain && nowMs - entry.askedAtMs >= this.#intervalMs * ASKED_AGAIN_AFTER;
+  }
+
+  #dropOld(nowMs: number): void {
+    for (const [key, entry] of this.#entries) {
+      const ageMs = nowMs - entry.askedAtMs;
+      if (ageMs >= 0 && ageMs < this.#intervalMs) return;
+      this.#entries.delete(key);
+    }
+  }
+
+  #dropOldest<T>(map: Map<string, T>): T {
+    const [[key, value]] = map as unknown as [[string, T]];
+    map.delete(key);
+    return value;
+  }
+}
+
+/** When something was asked. */
+export interface Moment {
+  readonly atMs: number;
+  readonly turn: number;
+}
+
+/** What is known of one subject. */
+interface Entry {
+  readonly known: Known;
+  readonly quota: Quota;
+  /** The cost that was denied; `undefined` where it was another subject that denied the group. */
+  readonly deniedCost: number | undefined;
+  /** The server's time when it answered. */
+  readonly nowMs: number;
+  /** When it was asked and when its answer was there, by this process's clock. */
+  readonly askedAtMs: number;
+  readonly answeredAtMs: number;
+  /** Whether the server was asked again since. */
+  isAskedAgain: boolean;
+}
+
+/** Some 5 MB, if keys are short. Beyond it, who was denied first is asked about again. */
+const MOST_ENTRIES = 10_000;
+
+/** How much of the interval passes before the server is asked again: its answer is to come before the interval is over. */
+const ASKED_AGAIN_AFTER = 0.9;
+
+/** Whether an entry says that its charge is denied; what is only reserved may come back at any time. */
+function isDenial({ deniedCost }: Entry, { cost, settles, advisory }: Charge): boolean {
+  return deniedCost !== undefined && cost >= deniedCost && settles !== true && advisory !== true;
+}
+
+function isSameQuota(a: Quota, b: Quota): boolean {
+  if (a === b) return true;
+  const [first, second] = [a, b].map((quota) => Object.entries(quota).sort());
+  return JSON.stringify(first) === JSON.stringify(second);
+}
