@@ -2,6 +2,7 @@
 
 export { carryOver, hasShape, type Shape, shapeOf } from './algorithms/carry-over.ts';
 export { ChargeLog } from './algorithms/charge-log.ts';
+export { refund } from './algorithms/refund.ts';
 export { emptyState, type State } from './algorithms/state.ts';
 export { monotonicClock, readTime, sleep, systemClock } from './clock.ts';
 export { decide } from './decide.ts';
@@ -18,5 +19,7 @@ export {
   wait,
 } from './maybe-promise.ts';
 export { fillTimeOf, limitOf, periodOf } from './quota.ts';
+export { Reservations } from './reservations.ts';
 export { checkCharges, checkRefunds } from './store.ts';
+export { widthOf } from './take-across.ts';
 export { combineVerdicts, giveBack, isAdmitted, isUnsettled, tightestOf } from './verdict.ts';

@@ -12,15 +12,19 @@ import { isAdmitted, type TakenCharge } from './verdict.ts';
 export class LateTake implements TakeOptions {
   readonly #store: Store;
   readonly #charges: readonly TakenCharge[];
-  readonly #onFailed: (error: unknown) => void;
+  readonly onRefundFailed: (error: unknown) => void;
   #decisions: readonly Decision[] | undefined;
   /** What each charge came to, by index. */
   readonly #trueCosts: Map<number, number> = new Map();
 
-  constructor(store: Store, charges: readonly TakenCharge[], onFailed: (error: unknown) => void) {
+  constructor(
+    store: Store,
+    charges: readonly TakenCharge[],
+    onRefundFailed: (error: unknown) => void,
+  ) {
     this.#store = store;
     this.#charges = charges;
-    this.#onFailed = onFailed;
+    this.onRefundFailed = onRefundFailed;
   }
 
   readonly onLate = (decisions: readonly Decision[]): void => {
@@ -47,7 +51,7 @@ export class LateTake implements TakeOptions {
     const charge = this.#charges[index] as TakenCharge;
     const { atMs } = decision;
     void runSteps(
-      settleCharge({ store: this.#store, charge, atMs, onFailed: this.#onFailed }, trueCost),
+      settleCharge({ store: this.#store, charge, atMs, onFailed: this.onRefundFailed }, trueCost),
     );
   }
 }

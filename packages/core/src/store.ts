@@ -43,6 +43,11 @@ export interface TakeOptions {
    * take has been rejected. What they charged can then be given back.
    */
   readonly onLate?: (decisions: readonly Decision[]) => void;
+  /**
+   * Of a store that cannot meet all charges in one step: told of units that were taken, and could not be given back when
+   * another charge was denied.
+   */
+  readonly onRefundFailed?: (error: unknown) => void;
 }
 
 /**

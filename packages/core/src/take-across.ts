@@ -93,14 +93,15 @@ function partsOf(charges: readonly Charge[], backends: readonly Backend[]): Part
     part.asked.push(charges[index] as Charge);
   }
   return [...parts.values()].sort(
-    (a, b) => Number(b.backend.isLocal) - Number(a.backend.isLocal) || widthOf(a) - widthOf(b),
+    (a, b) =>
+      Number(b.backend.isLocal) - Number(a.backend.isLocal) || widthOf(a.asked) - widthOf(b.asked),
   );
 }
 
 /** Who shares a key is not known; the one that is allowed the most is taken to be shared by the most. */
-function widthOf({ asked }: Part): number {
+export function widthOf(charges: readonly Charge[]): number {
   return Math.max(
-    ...asked.map(({ key, quota }) =>
+    ...charges.map(({ key, quota }) =>
       key === 'global' ? Number.POSITIVE_INFINITY : limitOf(quota),
     ),
   );

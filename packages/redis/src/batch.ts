@@ -82,6 +82,15 @@ export class Batch {
     return rest;
   }
 
+  /** The same steps, each in a batch of its own, but for equal ones. */
+  split(): Batch[] {
+    return this.#runs.map((run) => {
+      const alone = new Batch(this.time);
+      for (const step of run) alone.add(step);
+      return alone;
+    });
+  }
+
   /** Tells the steps, or those for which requests wait, that they failed; what they come to even so is late. */
   fail(error: unknown, { onlyAwaited = false }: { readonly onlyAwaited?: boolean } = {}): void {
     for (const run of this.#runs) {

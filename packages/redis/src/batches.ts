@@ -1,4 +1,5 @@
 import { Batch, type Step, type Time } from './batch.ts';
+import { isTryAgain } from './guarded-calls.ts';
 import type { Servers } from './servers.ts';
 
 /**
@@ -51,7 +52,12 @@ export class Batches {
   #send(slot: number, batch: Batch): void {
     const calls = this.#servers.of(slot);
     const read = (reply: unknown): void => batch.read(reply);
-    const fail = (error: unknown): void => batch.fail(error);
+    const fail = (error: unknown): void => {
+      // Of a slot that is being moved, some keys are here and some are there: one by one, each is found.
+      const alone = isTryAgain(error) ? batch.split() : [];
+      if (alone.length < 2) batch.fail(error);
+      else for (const one of alone) this.#send(slot, one);
+    };
     if (!batch.isAwaited) {
       calls.tell(batch.call).then(read).catch(fail);
       return;

@@ -182,6 +182,22 @@ function toErrorReply(error: unknown): Reply {
 /** Error replies begin with a word in capitals: `LOADING …`, `READONLY …`, `ERR …`. */
 const REPLIED = /^[A-Z]+ /;
 
+/** Whether a call failed since a part of its keys is on one node and a part on another. */
+export function isTryAgain(error: unknown): boolean {
+  return messageOfCause(error).startsWith('TRYAGAIN ');
+}
+
+/** Whether a call that failed is known not to have been done, and may be by the next time. */
+export function isUndone(error: unknown): boolean {
+  const message = messageOfCause(error);
+  return REPLIED.test(message) || message.startsWith('Too many Cluster redirections');
+}
+
+function messageOfCause(error: unknown): string {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return cause instanceof Error ? cause.message : '';
+}
+
 function fail(error: unknown): never {
   if (error instanceof Error && 'isBrokenCircuitError' in error) throw failure(LEFT_ALONE);
   throw failure(messageOf(error), error);

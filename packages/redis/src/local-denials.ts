@@ -1,8 +1,8 @@
 import type { Charge, Clock, Decision, Quota } from '@floodgate/core';
 import { isAdmitted, monotonicClock, readTime } from '@floodgate/core/internal';
-import type { Answer } from './batch.ts';
 import { decideGroup } from './decide-group.ts';
 import type { Known } from './states.ts';
+import type { Met } from './steps.ts';
 
 /** What a denied group is told without a question to the server. */
 export interface LocalDenial {
@@ -49,15 +49,19 @@ export class LocalDenials {
       entries.push(entry);
     }
     if (!charges.some((charge, i) => isDenial(entries[i] as Entry, charge))) return undefined;
-    const { earliestMs, latestMs } = this.#serverTime(entries, nowMs);
-    const known = entries.map((entry) => entry.known);
     // At the latest that it can be: who may be admitted by then asks the server.
-    const latest = decideGroup(known, charges, 'peek', latestMs);
-    if (isAdmitted(charges, latest) || !this.#changesNothing(entries, charges, latest, latestMs)) {
-      return undefined;
-    }
-    const decisions =
-      earliestMs === latestMs ? latest : decideGroup(known, charges, 'peek', earliestMs);
+    const latest = charges.map((charge, i) =>
+      this.#decide(entries[i] as Entry, charge, nowMs, true),
+    );
+    const isDenied = charges.some(
+      (charge, i) => isDenial(entries[i] as Entry, charge) && latest[i]?.allowed === false,
+    );
+    if (!isDenied || latest.includes(undefined)) return undefined;
+    const decisions = charges.map((charge, i) => {
+      const uncharged =
+        latest[i]?.allowed === true && charge.cost > 0 ? { ...charge, cost: 0 } : charge;
+      return this.#decide(entries[i] as Entry, uncharged, nowMs, false) as Decision;
+    });
     const isDue = entries.some((entry) => this.#isDue(entry, nowMs));
     if (isDue) for (const entry of entries) entry.isAskedAgain = true;
     return { decisions, isDue };
@@ -67,7 +71,7 @@ export class LocalDenials {
   note(
     charges: readonly Charge[],
     keys: readonly string[],
-    { decisions, known, nowMs }: Answer,
+    { decisions, known, timesMs }: Met,
     { atMs: askedAtMs, turn }: Moment,
   ): void {
     if (isAdmitted(charges, decisions)) {
@@ -79,15 +83,16 @@ export class LocalDenials {
     if (turn < this.#firstTurn) return;
     for (let i = 0; i < charges.length; i += 1) {
       const key = keys[i] as string;
-      if ((this.#forgotten.get(key) ?? 0) > turn) continue;
       const { quota, cost } = charges[i] as Charge;
       const { allowed } = decisions[i] as Decision;
+      // What denies nothing may be as old as it is.
+      if (!allowed && (this.#forgotten.get(key) ?? 0) > turn) continue;
       this.#entries.delete(key);
       this.#entries.set(key, {
         known: known[i] as Known,
         quota,
         deniedCost: allowed ? undefined : cost,
-        nowMs,
+        nowMs: timesMs[i] as number,
         askedAtMs,
         answeredAtMs,
         isAskedAgain: false,
@@ -122,33 +127,28 @@ export class LocalDenials {
     );
   }
 
-  /** The server's time now: after what it told, by as long as that is ago, of which the way to it and back is a part. */
-  #serverTime(entries: readonly Entry[], nowMs: number): { earliestMs: number; latestMs: number } {
-    if (this.#clock !== undefined) return { earliestMs: nowMs, latestMs: nowMs };
-    let earliestMs = 0;
-    let latestMs = Number.POSITIVE_INFINITY;
-    for (const entry of entries) {
-      earliestMs = Math.max(earliestMs, entry.nowMs + Math.floor(nowMs - entry.answeredAtMs));
-      latestMs = Math.min(latestMs, entry.nowMs + Math.ceil(nowMs - entry.askedAtMs) + 1);
-    }
-    return { earliestMs: Math.min(earliestMs, latestMs), latestMs };
-  }
-
-  /** Whether the server would keep everything as it is: a denial may start a block, or find the clock behind. */
-  #changesNothing(
-    entries: readonly Entry[],
-    charges: readonly Charge[],
-    decisions: readonly Decision[],
+  /**
+   * What the server would answer, at the earliest or at the latest that it may be there. Undefined where it would not keep
+   * everything as it is: a denial may start a block, or find the clock behind.
+   */
+  #decide(
+    { known, askedAtMs, answeredAtMs, nowMs: toldMs }: Entry,
+    charge: Charge,
     nowMs: number,
-  ): boolean {
-    return entries.every(({ known: { state } }, i) => {
-      if (state.atMs > nowMs) return false;
-      const { quota, cost } = charges[i] as Charge;
-      const isBlocked = state.blockedUntilMs > nowMs && state.blockedUntilMs > state.atMs;
-      return (
-        decisions[i]?.allowed === true || quota.blockMs === undefined || isBlocked || cost === 0
-      );
-    });
+    latest: boolean,
+  ): Decision | undefined {
+    let atMs = nowMs;
+    if (this.#clock === undefined) {
+      atMs = latest
+        ? toldMs + Math.ceil(nowMs - askedAtMs) + 1
+        : toldMs + Math.floor(nowMs - answeredAtMs);
+    }
+    const { state } = known;
+    if (latest && state.atMs > atMs) return undefined;
+    const [decision] = decideGroup([known], [charge], 'peek', atMs) as [Decision];
+    const isBlocked = state.blockedUntilMs > atMs && state.blockedUntilMs > state.atMs;
+    const startsBlock = !decision.allowed && charge.quota.blockMs !== undefined && charge.cost > 0;
+    return latest && startsBlock && !isBlocked ? undefined : decision;
   }
 
   #isDue(entry: Entry, nowMs: number): boolean {

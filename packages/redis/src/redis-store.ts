@@ -17,13 +17,13 @@ import {
   readTime,
   toMilliseconds,
 } from '@floodgate/core/internal';
-import type { Answer, Step, Time } from './batch.ts';
-import { Batches } from './batches.ts';
+import type { Time } from './batch.ts';
 import type { RedisClient } from './client.ts';
 import { subjectKey } from './keys.ts';
 import { LocalDenials } from './local-denials.ts';
-import { BLOCK, RESET, type Script } from './scripts.ts';
-import { type Servers, serversOf } from './servers.ts';
+import { BLOCK, RESET } from './scripts.ts';
+import { serversOf } from './servers.ts';
+import { Steps } from './steps.ts';
 
 export interface RedisStoreOptions {
   /** Of `ioredis`, `iovalkey` or node-redis. It stays yours: the store neither connects nor closes nor configures it. */
@@ -56,8 +56,7 @@ export interface RedisStoreOptions {
 export class RedisStore implements Store {
   /** Undefined where the server's counts. */
   readonly clock: Clock | undefined;
-  readonly #servers: Servers;
-  readonly #batches: Batches;
+  readonly #steps: Steps;
   readonly #denials: LocalDenials | undefined;
   readonly #prefix: string;
   #closed = false;
@@ -79,8 +78,7 @@ export class RedisStore implements Store {
     }
     this.clock = clock === 'server' ? undefined : clock;
     this.#prefix = prefix;
-    this.#servers = serversOf(client, timeoutMs);
-    this.#batches = new Batches(this.#servers);
+    this.#steps = new Steps(serversOf(client, timeoutMs), (keys) => this.#denials?.forget(keys));
     if (localDenials !== false) {
       const intervalMs = toMilliseconds(localDenials, 'localDenials');
       this.#denials = new LocalDenials(this.clock, intervalMs);
@@ -94,40 +92,35 @@ export class RedisStore implements Store {
    */
   async take(
     charges: readonly Charge[],
-    { mode = 'take', onLate }: TakeOptions = {},
+    { mode = 'take', ...options }: TakeOptions = {},
   ): Promise<Decision[]> {
     checkCharges(charges);
     this.#checkOpen();
-    if (charges.length === 0) return [];
     const keys = this.#keysOf(charges);
-    const known = mode === 'take' ? this.#denials?.of(charges, keys) : undefined;
-    if (known?.isDue) this.#ask('peek', charges, keys).catch(ignore);
-    if (known !== undefined) return known.decisions;
-    if (mode !== 'force') return this.#ask(mode, charges, keys, onLate);
-    this.#denials?.forget(keys);
     // It was used already: nobody waits for it.
-    const step = { operation: mode, charges, keys, isAwaited: false };
-    return (await this.#run(step)).decisions as Decision[];
+    if (mode === 'force') return this.#steps.force(charges, keys, this.#time());
+    const known = mode === 'take' ? this.#denials?.of(charges, keys) : undefined;
+    if (known?.isDue) this.#ask('peek', charges, keys, {}).catch(ignore);
+    return known === undefined ? this.#ask(mode, charges, keys, options) : known.decisions;
   }
 
   async refund(refunds: readonly Refund[]): Promise<void> {
     checkRefunds(refunds);
     this.#checkOpen();
-    if (refunds.length === 0) return;
-    const keys = this.#keysOf(refunds);
-    this.#denials?.forget(keys);
-    await this.#run({ operation: 'refund', charges: refunds, keys, isAwaited: false });
+    await this.#steps.refund(refunds, this.#keysOf(refunds), this.#time());
   }
 
   async block(subjects: readonly Subject[], durationMs: number): Promise<void> {
     if (!Number.isSafeInteger(durationMs) || durationMs < 0) {
       throw invalid(OPTION, 'durationMs', 'whole milliseconds, 0 or more', durationMs);
     }
-    await this.#tell(BLOCK, subjects, [...this.#time(), String(durationMs)]);
+    this.#checkOpen();
+    await this.#steps.change(BLOCK, this.#keysOf(subjects), [...this.#time(), String(durationMs)]);
   }
 
   async reset(subjects: readonly Subject[]): Promise<void> {
-    await this.#tell(RESET, subjects, []);
+    this.#checkOpen();
+    await this.#steps.change(RESET, this.#keysOf(subjects), []);
   }
 
   /** A closed store takes no more. The client stays open: it is yours. */
@@ -139,28 +132,12 @@ export class RedisStore implements Store {
     mode: 'take' | 'peek',
     charges: readonly Charge[],
     keys: readonly string[],
-    onLate?: TakeOptions['onLate'],
+    options: TakeOptions,
   ): Promise<Decision[]> {
     const moment = this.#denials?.moment;
-    const step = { operation: mode, charges, keys, isAwaited: true };
-    const answer = await this.#run(step, onLate && (({ decisions }) => onLate(decisions)));
-    if (moment !== undefined) this.#denials?.note(charges, keys, answer, moment);
-    return answer.decisions as Decision[];
-  }
-
-  #run(step: Omit<Step, 'done' | 'failed'>, late?: Step['late']): Promise<Answer> {
-    return new Promise((done, failed) => {
-      this.#batches.add(0, { ...step, done, failed, late }, this.#time());
-    });
-  }
-
-  async #tell(script: Script, subjects: readonly Subject[], args: string[]): Promise<void> {
-    this.#checkOpen();
-    if (subjects.length === 0) return;
-    const keys = this.#keysOf(subjects);
-    this.#denials?.forget(keys);
-    this.#batches.flush();
-    await this.#servers.of(0).tell({ script, keys, args });
+    const met = await this.#steps.ask(mode, charges, keys, this.#time(), options);
+    if (moment !== undefined) this.#denials?.note(charges, keys, met, moment);
+    return met.decisions;
   }
 
   #keysOf(subjects: readonly Subject[]): string[] {

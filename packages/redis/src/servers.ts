@@ -1,4 +1,11 @@
-import { connectionOf, type RedisClient } from './client.ts';
+import {
+  connectionOf,
+  invalidClient,
+  isIoredisCluster,
+  isNodeRedisCluster,
+  type RedisClient,
+} from './client.ts';
+import { IoredisServers, NodeRedisServers } from './cluster.ts';
 import { GuardedCalls } from './guarded-calls.ts';
 
 /** Which server has what. */
@@ -11,6 +18,10 @@ export interface Servers {
 
 /** @throws FloodgateError `FLOODGATE_INVALID_OPTION` for what is no client */
 export function serversOf(client: RedisClient, timeoutMs: number): Servers {
-  const only = new GuardedCalls(connectionOf(client), timeoutMs);
+  if (isIoredisCluster(client)) return new IoredisServers(client, timeoutMs);
+  if (isNodeRedisCluster(client)) return new NodeRedisServers(client, timeoutMs);
+  const connection = connectionOf(client);
+  if (connection === undefined) throw invalidClient(client);
+  const only = new GuardedCalls(connection, timeoutMs);
   return { slotOf: () => 0, of: () => only };
 }

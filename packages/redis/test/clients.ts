@@ -1,7 +1,7 @@
 import { type EventEmitter, once } from 'node:events';
 import { type Charge, type Decision, toQuota } from '@floodgate/core';
 import { ManualClock } from '@floodgate/core/testing';
-import type { RedisServer } from '@floodgate/test-redis';
+import type { RedisCluster, RedisServer } from '@floodgate/test-redis';
 import { Redis as Ioredis6, type RedisOptions as Ioredis6Options } from 'ioredis';
 import { Redis as Ioredis5, type RedisOptions as Ioredis5Options } from 'ioredis5';
 import { Redis as Iovalkey, type RedisOptions as IovalkeyOptions } from 'iovalkey';
@@ -85,6 +85,51 @@ export const CLIENT_KINDS: readonly ClientKind[] = [
     kind(', RESP3', { RESP: 3 }),
     kind(', buffers', { commandOptions }),
   ]),
+];
+
+/** A library, and how its client of a cluster is set up. */
+export interface ClusterKind {
+  readonly name: string;
+  open(cluster: RedisCluster): Promise<OpenClient>;
+}
+
+interface IoredisClusterLike extends EventEmitter {
+  disconnect(): void;
+}
+
+function ioredisCluster(
+  name: string,
+  create: (seeds: { host: string; port: number }[]) => IoredisClusterLike & RedisClient,
+): ClusterKind {
+  async function open({ seeds }: RedisCluster): Promise<OpenClient> {
+    const client = create([...seeds]);
+    client.on('error', () => {});
+    await once(client, 'ready');
+    return { client, close: () => client.disconnect() };
+  }
+  return { name, open };
+}
+
+function nodeRedisCluster(
+  name: string,
+  create: (options: { rootNodes: { url: string }[] }) => NodeRedisLike & RedisClient,
+): ClusterKind {
+  async function open({ nodes }: RedisCluster): Promise<OpenClient> {
+    const client = create({ rootNodes: nodes.map(({ url }) => ({ url })) });
+    client.on('error', () => {});
+    await client.connect();
+    return { client, close: () => client.destroy() };
+  }
+  return { name, open };
+}
+
+/** One of each library, of a cluster. */
+export const CLUSTER_LIBRARIES: readonly ClusterKind[] = [
+  ioredisCluster('ioredis 6', (seeds) => new Ioredis6.Cluster(seeds)),
+  ioredisCluster('ioredis 5', (seeds) => new Ioredis5.Cluster(seeds)),
+  ioredisCluster('iovalkey', (seeds) => new Iovalkey.Cluster(seeds)),
+  nodeRedisCluster('node-redis 6', (options) => redis6.createCluster(options)),
+  nodeRedisCluster('node-redis 5', (options) => redis5.createCluster(options)),
 ];
 
 interface IoredisLike extends EventEmitter {

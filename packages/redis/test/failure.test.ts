@@ -34,7 +34,7 @@ async function connect(kind = ioredis6('')): Promise<RedisClient> {
 type Options = Partial<RateLimiterOptions<RedisStore>>;
 
 function limiterOf(client: RedisClient, options: Options = {}) {
-  const store = new RedisStore({ client, timeout: TIMEOUT_MS });
+  const store = new RedisStore({ client, timeout: TIMEOUT_MS, localDenials: false });
   const events: FloodgateEvent[] = [];
   const limiter = new RateLimiter({
     store,

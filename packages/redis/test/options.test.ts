@@ -33,13 +33,15 @@ describe('clients', () => {
   const { Redis } = ioredis;
 
   test.each<[name: string, client: unknown]>([
-    ...Object.entries(libraries).flatMap(([name, { Redis }]): [string, unknown][] => [
+    ...Object.entries(libraries).flatMap(([name, { Cluster, Redis }]): [string, unknown][] => [
       [name, new Redis(LAZY)],
+      [`${name}, of a cluster`, new Cluster(NODES, LAZY)],
       [`${name}, a duplicate`, new Redis(LAZY).duplicate()],
       [`${name}, by sentinels`, new Redis({ ...LAZY, sentinels: NODES, name: 'main' })],
     ]),
     ...Object.entries(nodeRedis).flatMap(([name, library]): [string, unknown][] => [
       [name, library.createClient()],
+      [`${name}, of a cluster`, library.createCluster({ rootNodes: [] })],
       [`${name}, a duplicate`, library.createClient().duplicate()],
       [`${name}, with other types`, library.createClient().withTypeMapping({ 36: Buffer })],
       [`${name}, by sentinels`, library.createSentinel({ name: 'main', sentinelRootNodes: NODES })],
@@ -49,17 +51,15 @@ describe('clients', () => {
   });
 
   test.each<[name: string, client: unknown]>([
-    ...Object.entries(libraries).flatMap(([name, { Cluster, Redis }]): [string, unknown][] => [
+    ...Object.entries(libraries).flatMap(([name, { Redis }]): [string, unknown][] => [
       [`the class of ${name}`, Redis],
       [`a pipeline of ${name}`, new Redis(LAZY).pipeline()],
       [`a transaction of ${name}`, new Redis(LAZY).multi()],
-      [`a cluster of ${name}`, new Cluster(NODES, LAZY)],
     ]),
     ...Object.entries(nodeRedis).flatMap(([name, library]): [string, unknown][] => [
       [`\`createClient\` of ${name}`, library.createClient],
       [`a client before version 4 from ${name}`, library.createClient().legacy()],
       [`a transaction of ${name}`, library.createClient().multi()],
-      [`a cluster of ${name}`, library.createCluster({ rootNodes: [] })],
       // It does not say whether it is connected.
       [`a pool of ${name}`, library.createClientPool()],
       [`a promise of ${name}`, Promise.resolve(library.createClient())],
@@ -116,22 +116,31 @@ describe('other options', () => {
     ['clock', {}],
     ['clock', Date.now],
     ['clock', 0],
+    ['localDenials', true],
+    ['localDenials', 0],
+    ['localDenials', '0s'],
+    ['localDenials', null],
+    ['localDenials', 'never'],
   ])('%s is not %p', (name, value) => {
     const error = refusal({ client, [name]: value });
     expect(error).toMatchObject({ code: 'FLOODGATE_INVALID_OPTION' });
     expect(error.message).toContain(`Expected \`${name}\` to be `);
   });
 
-  test.each([{ prefix: 'my app:limits' }, { timeout: '2s' }, { timeout: 1 }, { clock: Date }])(
-    'may be %p',
-    (option) => {
-      expect(() => new RedisStore({ client, ...option } as never)).not.toThrow();
-    },
-  );
+  test.each([
+    { prefix: 'my app:limits' },
+    { timeout: '2s' },
+    { timeout: 1 },
+    { clock: Date },
+    { localDenials: false },
+    { localDenials: 250 },
+  ])('may be %p', (option) => {
+    expect(() => new RedisStore({ client, ...option } as never)).not.toThrow();
+  });
 
   test('none has another name', () => {
     expect(refusal({ client, keyPrefix: 'app:' }).message).toBe(
-      'Expected `RedisStore options` to have only `client`, `prefix`, `timeout`, `clock`, got `keyPrefix`',
+      'Expected `RedisStore options` to have only `client`, `prefix`, `timeout`, `clock`, `localDenials`, got `keyPrefix`',
     );
   });
 
