@@ -1,5 +1,5 @@
 import type { Charge, Clock, Decision, Quota } from '@floodgate/core';
-import { isAdmitted, monotonicClock, readTime } from '@floodgate/core/internal';
+import { type ChargeLog, isAdmitted, monotonicClock, readTime } from '@floodgate/core/internal';
 import { decideGroup } from './decide-group.ts';
 import type { Known } from './states.ts';
 import type { Met } from './steps.ts';
@@ -120,11 +120,8 @@ export class LocalDenials {
     const ageMs = nowMs - entry.askedAtMs;
     if (ageMs < 0 || ageMs >= this.#intervalMs || !isSameQuota(entry.quota, quota)) return false;
     // Of a log is known what has to leave for that cost, and not for others.
-    return (
-      quota.algorithm !== 'sliding-window-log' ||
-      entry.deniedCost === undefined ||
-      entry.deniedCost === cost
-    );
+    const isLog = quota.algorithm === 'sliding-window-log';
+    return !isLog || entry.deniedCost === undefined || entry.deniedCost === cost;
   }
 
   /**
@@ -143,8 +140,9 @@ export class LocalDenials {
         ? toldMs + Math.ceil(nowMs - askedAtMs) + 1
         : toldMs + Math.floor(nowMs - answeredAtMs);
     }
-    const { state } = known;
-    if (latest && state.atMs > atMs) return undefined;
+    const { state, shape } = known;
+    if (latest && (state.atMs > atMs || hasLeft(state.log, shape?.periodMs, atMs)))
+      return undefined;
     const [decision] = decideGroup([known], [charge], 'peek', atMs) as [Decision];
     const isBlocked = state.blockedUntilMs > atMs && state.blockedUntilMs > state.atMs;
     const startsBlock = !decision.allowed && charge.quota.blockMs !== undefined && charge.cost > 0;
@@ -200,6 +198,11 @@ const ASKED_AGAIN_AFTER = 0.9;
 /** Whether an entry says that its charge is denied; what is only reserved may come back at any time. */
 function isDenial({ deniedCost }: Entry, { cost, settles, advisory }: Charge): boolean {
   return deniedCost !== undefined && cost >= deniedCost && settles !== true && advisory !== true;
+}
+
+/** Whether charges of a log, of which only some are known by themselves, have left its window by now. */
+function hasLeft(log: ChargeLog | undefined, windowMs = 0, nowMs: number): boolean {
+  return log !== undefined && log.length > 0 && log.timeAt(0) + windowMs <= nowMs;
 }
 
 function isSameQuota(a: Quota, b: Quota): boolean {

@@ -35,8 +35,8 @@ type AskOptions = Pick<TakeOptions, 'onLate' | 'onRefundFailed'>;
 
 /**
  * Takes and refunds as steps of batches: one for what is in one slot. Subjects in several slots are met one slot after the
- * other, the widest key last; if one denies, what was taken before is given back, and the later ones still say what they
- * would have answered. So never more is admitted; for the moment between, less may be.
+ * other, the widest key last; if one denies, what was taken before is given back. So never more is admitted; for the moment
+ * between, less may be.
  */
 export class Steps {
   readonly #servers: Servers;
@@ -58,21 +58,18 @@ export class Steps {
     time: Time,
     { onLate, onRefundFailed = ignore }: AskOptions,
   ): Promise<Met> {
-    const [only, ...others] = this.#partsOf(charges, keys);
-    if (only === undefined) return { decisions: [], known: [], timesMs: [] };
-    if (others.length === 0) {
-      try {
-        const late = onLate && (({ decisions }: Answer) => onLate(decisions));
-        return metOf(await this.#run(mode, only, time, late));
-      } catch (error) {
-        // Of a slot that is being moved, a part is here and a part is there.
-        if (charges.length === 1 || !isTryAgain(error)) throw error;
-        const parts = byWidth(aloneOf(only));
-        return this.#askAcross(mode, parts, charges, time, onRefundFailed);
-      }
+    const parts = this.#partsOf(charges, keys);
+    if (parts.length !== 1) return this.#askAcross(mode, byWidth(parts), time, onRefundFailed);
+    const [only] = parts as [Part];
+    try {
+      const late = onLate && (({ decisions }: Answer) => onLate(decisions));
+      const { decisions, known, nowMs } = await this.#run(mode, only, time, late);
+      return { decisions: decisions as Decision[], known, timesMs: charges.map(() => nowMs) };
+    } catch (error) {
+      // Of a slot that is being moved, a part is here and a part is there.
+      if (charges.length === 1 || !isTryAgain(error)) throw error;
+      return this.#askAcross(mode, byWidth(aloneOf(only)), time, onRefundFailed);
     }
-    const parts = byWidth([only, ...others]);
-    return this.#askAcross(mode, parts, charges, time, onRefundFailed);
   }
 
   async force(
@@ -120,79 +117,84 @@ export class Steps {
     await Promise.all(parts.map(actOrSplit));
   }
 
+  /**
+   * Asks all first, which changes nothing, so that a group that is denied was never charged, not even for a moment; then
+   * charges one after the other.
+   */
   async #askAcross(
     mode: 'take' | 'peek',
     parts: readonly Part[],
-    charges: readonly Charge[],
     time: Time,
     onRefundFailed: (error: unknown) => void,
   ): Promise<Met> {
-    const answers: readonly PartAnswer[] =
-      mode === 'take'
-        ? await this.#takeOneByOne(parts, time, onRefundFailed)
-        : await Promise.all(parts.map((part) => this.#run('peek', part, time)));
-    const isAllowed = parts.every((part, i) =>
-      isAdmitted(part.charges, (answers[i] as Answer).decisions),
-    );
-    const met = {
-      decisions: [...charges] as unknown as Decision[],
-      known: [] as Known[],
-      timesMs: [] as number[],
-    };
-    for (const [i, part] of parts.entries()) {
-      const { decisions, known, nowMs } = answers[i] as Answer;
-      const answered = isAllowed ? decisions : uncharged(part, answers[i] as PartAnswer);
-      for (const [j, index] of part.indexes.entries()) {
-        met.decisions[index] = answered[j] as Decision;
-        met.known[index] = known[j] as Known;
-        met.timesMs[index] = nowMs;
+    try {
+      const peeked = await Promise.all(parts.map((part) => this.#run('peek', part, time)));
+      const isAllowed = parts.every((part, i) =>
+        isAdmitted(part.charges, (peeked[i] as Answer).decisions),
+      );
+      if (mode === 'peek') return metOf(parts, peeked, isAllowed);
+      if (isAllowed) return await this.#takeOneByOne(parts, peeked, time, onRefundFailed);
+      for (const [i, part] of parts.entries()) {
+        this.#deny(part, peeked[i] as Answer, time).catch(onRefundFailed);
       }
+      return metOf(parts, peeked, false);
+    } catch (error) {
+      if (!isTryAgain(error) || parts.every(({ keys }) => keys.length === 1)) throw error;
+      return this.#askAcross(mode, byWidth(parts.flatMap(aloneOf)), time, onRefundFailed);
     }
-    return met;
   }
 
   async #takeOneByOne(
     parts: readonly Part[],
+    peeked: readonly Answer[],
     time: Time,
     onRefundFailed: (error: unknown) => void,
-  ): Promise<PartAnswer[]> {
-    const answers: PartAnswer[] = [];
-    let held: { readonly part: Part; readonly answer: Answer }[] = [];
+  ): Promise<Met> {
+    const answers: PartAnswer[] = [...peeked];
+    const held: Part[] = [];
     const cancel = (): void => {
-      for (const { part, answer } of held) {
-        this.#reservations.release(part.charges);
-        this.#giveBack(part, answer, time).catch(onRefundFailed);
+      for (const [i, part] of parts.entries()) {
+        const answer = answers[i] as PartAnswer;
+        if (answer.isTaken) this.#giveBack(part, answer, time).catch(onRefundFailed);
       }
-      held = [];
     };
-    let isDenied = false;
-    for (const part of parts) {
-      // Nobody goes by an answer that is late: it is as if the charge had been denied.
-      const late = (answer: Answer): void => {
-        this.#giveBack(part, answer, time).catch(onRefundFailed);
-      };
-      const asked = isDenied ? this.#run('peek', part, time) : this.#run('take', part, time, late);
-      // Others may ask for the same subjects before the answer is there.
-      if (!isDenied) this.#reservations.hold(part.charges);
-      try {
-        const answer = await asked;
-        answers.push({ ...answer, isTaken: !isDenied });
-        if (isDenied) continue;
-        if (isAdmitted(part.charges, answer.decisions)) {
-          held.push({ part, answer });
-          continue;
-        }
-        isDenied = true;
-      } catch (error) {
-        if (!isDenied) this.#reservations.release(part.charges);
-        cancel();
-        throw error;
+    let isAllowed = true;
+    try {
+      for (const [i, part] of parts.entries()) {
+        // Nobody goes by an answer that is late: it is as if the charge had been denied.
+        const taken = this.#run('take', part, time, (answer) => {
+          this.#giveBack(part, answer, time).catch(onRefundFailed);
+        });
+        // Others may ask for the same subjects before the answer is there.
+        this.#reservations.hold(part.charges);
+        held.push(part);
+        const answer = await taken;
+        answers[i] = { ...answer, isTaken: true };
+        isAllowed = isAdmitted(part.charges, answer.decisions);
+        if (!isAllowed) break;
       }
-      this.#reservations.release(part.charges);
+    } catch (error) {
       cancel();
+      throw error;
+    } finally {
+      for (const { charges } of held) this.#reservations.release(charges);
     }
-    for (const { part } of held) this.#reservations.release(part.charges);
-    return answers;
+    if (!isAllowed) cancel();
+    return metOf(parts, answers, isAllowed);
+  }
+
+  /** Has those denied that are denied: that may start a block, and keeps what was carried over. */
+  async #deny({ slot, charges, keys }: Part, { decisions }: Answer, time: Time): Promise<void> {
+    const denied: Part<Charge> = { slot, charges: [], keys: [], indexes: [] };
+    for (const [i, charge] of charges.entries()) {
+      if (decisions[i]?.allowed !== false) continue;
+      denied.charges.push(charge);
+      denied.keys.push(keys[i] as string);
+    }
+    if (denied.keys.length === 0) return;
+    const answer = await this.#run('take', denied, time).catch(ignore);
+    // There was room again, by then.
+    if (answer !== undefined) await this.#giveBack(denied, answer, time);
   }
 
   /** Is tried again as long as it is known not to have been done: else it might be done twice. */
@@ -251,8 +253,21 @@ const RETRIES = retry(handleWhen(isUndone), {
   backoff: new ExponentialBackoff({ initialDelay: 100, maxDelay: 2_000 }),
 });
 
-function metOf({ decisions, known, nowMs }: Answer): Met {
-  return { decisions: decisions as Decision[], known, timesMs: decisions.map(() => nowMs) };
+/** What all parts come to: where one denies, what the others have left. */
+function metOf(parts: readonly Part[], answers: readonly PartAnswer[], isAllowed: boolean): Met {
+  const decisions: Decision[] = [];
+  const known: Known[] = [];
+  const timesMs: number[] = [];
+  for (const [i, part] of parts.entries()) {
+    const answer = answers[i] as PartAnswer;
+    const answered = isAllowed ? answer.decisions : uncharged(part, answer);
+    for (const [j, index] of part.indexes.entries()) {
+      decisions[index] = answered[j] as Decision;
+      known[index] = answer.known[j] as Known;
+      timesMs[index] = answer.nowMs;
+    }
+  }
+  return { decisions, known, timesMs };
 }
 
 function aloneOf<C>({ slot, charges, keys, indexes }: Part<C>): Part<C>[] {

@@ -52,16 +52,18 @@ local function sliding_window_log(state, quota, at)
   return units, at + quota.period
 end
 
--- The entry with which enough have left for `room` units to be all there are, and the units of those after it.
+-- The entry with which enough have left for `room` units to be all there are, the units of those after it, and the oldest
+-- entry's time and cost.
 local function last_to_leave(log, left, units, room)
-  local last
+  local first, first_cost, last
   if units < MOST then
     for time, cost in entries_after(log, left) do
       if units <= room then break end
+      if not first then first, first_cost = time, cost end
       units = units - cost
       last = time
     end
-    return last, units
+    return last, units, first, first_cost
   end
   -- From the newest on, without a sum.
   local times, costs = {}, {}
@@ -75,18 +77,27 @@ local function last_to_leave(log, left, units, room)
     kept = kept + costs[i]
     i = i - 1
   end
-  return times[i], kept
+  return times[i], kept, times[1], costs[1]
 end
 
--- The log at a key as far as it tells what a charge gets, in one or two entries: of which there are `units` but for the
+-- Entries that tell as much as these units up to `last` do, of which the first are apart: until they leave, none has.
+local function digest_until(last, units, first, first_cost)
+  if first == last then return entry_of(last, units) end
+  return entry_of(first, first_cost) .. entry_of(last, units < MOST and units - first_cost or MOST)
+end
+
+-- The log at a key as far as it tells what a charge gets, in up to three entries: of which there are `units` but for the
 -- oldest `left`, and of which enough have to leave for `room` units to be all there are.
 local function digest_log(key, left, units, room)
   if units == 0 then return '' end
   local log = { key = key }
   local newest = string.sub(call('GETRANGE', key, -ENTRY, -1), 1, 16) + 0
-  if room < 0 or units <= room then return entry_of(newest, units) end
-  local last, kept = last_to_leave(log, left, units, room)
-  local gone = units < MOST and units - kept or MOST
-  if kept == 0 then return entry_of(last, gone) end
-  return entry_of(last, gone) .. entry_of(newest, kept)
+  if room == MOST then return entry_of(newest, units) end
+  if room < 0 or units <= room then
+    local first, first_cost = entries_after(log, left)()
+    return digest_until(newest, units, first, first_cost)
+  end
+  local last, kept, first, first_cost = last_to_leave(log, left, units, room)
+  local digest = digest_until(last, units < MOST and units - kept or MOST, first, first_cost)
+  return kept == 0 and digest or digest .. entry_of(newest, kept)
 end

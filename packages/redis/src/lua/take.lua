@@ -84,7 +84,10 @@ local function take(mode, count, size, argument, reply)
     local denied = charge.fits < count and charge.fits == taken
     if string.sub(text, 1, 2) == '1l' then
       local state = charge.state
-      local room = denied and quota.limit - charge.cost * (taken + 1) or MOST
+      -- Of a group that is admitted, nobody asks when there will be more room.
+      local room = MOST
+      if denied then room = quota.limit - charge.cost * (taken + 1) end
+      if not denied and admitted < count then room = quota.limit end
       text = text .. digest_log(charge.key, state.left_at_first or 0, state.units_at_first or 0, room)
     end
     table.insert(reply, text)
