@@ -1,6 +1,6 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { startRedis } from '@floodgate/test-redis';
+import { startCluster, startRedis } from '@floodgate/test-redis';
 import { afterAll, describe, expect, jest, test } from '@jest/globals';
 import { briefReplay } from './docs/brief-replay.ts';
 import { documents, isCommand, isThere } from './docs/documents.ts';
@@ -22,14 +22,19 @@ const samples = [...documents].flatMap(([path, text]) => samplesOf(path, text));
 const project = makeProject(samples);
 // One for all samples, each of which has a database of its own there, in `REDIS_URL`.
 const redis = startRedis({ args: ['--databases', String(samples.length)] });
+const cluster = startCluster();
 afterAll(async () => {
   rmSync(project, { recursive: true, force: true });
   await (await redis).stop();
+  await (await cluster).stop();
 });
 
 test.concurrent.each(samples)('the sample at $name does what is shown', async (sample) => {
-  const redisUrl = `${(await redis).url}/${samples.indexOf(sample)}`;
-  const { stdout, stderr, code, responses } = await runSample(sample, project, redisUrl);
+  const places = {
+    REDIS_URL: `${(await redis).url}/${samples.indexOf(sample)}`,
+    REDIS_CLUSTER: (await cluster).nodes[0]?.url,
+  };
+  const { stdout, stderr, code, responses } = await runSample(sample, project, places);
   // A server has no exit code: it is ended from here.
   expect({ stderr, code: code ?? 0 }).toEqual({ stderr: '', code: 0 });
   if (sample.output !== undefined) expect(stdout.trimEnd()).toBe(sample.output);

@@ -12,19 +12,19 @@ export interface SampleRun extends Ended {
 /**
  * Runs a sample, which lies in `folder`, to its end; one that starts a server, until its requests are answered.
  *
- * @param redisUrl of a Redis that is the sample's own, and empty
+ * @param places by name, where Redis servers are that the sample may use, and that are empty
  */
 export async function runSample(
   sample: Sample,
   folder: string,
-  redisUrl: string,
+  places: NodeJS.ProcessEnv,
 ): Promise<SampleRun> {
   // Without what Jest says of a test, where Express would print less.
   const { NODE_ENV, ...env } = process.env;
   const preload = ['--import', urlOf(require.resolve('./sample-preload.ts'))];
   const { process: child, ended } = startProgram([...preload, sample.file], folder, {
     ...env,
-    REDIS_URL: redisUrl,
+    ...places,
     ...timeOf(sample),
   });
   const listening = once(child, 'message').then(([port]) => port as number);

@@ -1,0 +1,23 @@
+import { findBalancer } from './balancer.ts';
+import { memoryInTurn, memorySticky, sharedInRedis } from './modes.ts';
+
+// A terminal's Ctrl-C reaches the fleet's processes as well, and us perhaps twice, once by way of npm.
+const interruption = new AbortController();
+const { signal } = interruption;
+for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => interruption.abort());
+
+const print = (text: string): void => void process.stdout.write(text);
+
+try {
+  const { name, start: startBalancer } = await findBalancer(process.env.BALANCER);
+  print(`Three processes behind ${name}. Each client may send 30 requests a minute.\n`);
+  for (const demonstrate of [memoryInTurn, memorySticky, sharedInRedis]) {
+    print('\n');
+    await demonstrate({ startBalancer, print, signal });
+    signal.throwIfAborted();
+  }
+} catch (error) {
+  // What was under way may have failed by it in any way.
+  if (!signal.aborted) process.stderr.write(`${(error as Error).message}\n`);
+  process.exitCode = signal.aborted ? 130 : 1;
+}
