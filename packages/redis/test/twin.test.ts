@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import {
   type Decision,
   MemoryStore,
@@ -8,12 +9,17 @@ import {
   toQuota,
 } from '@floodgate/core';
 import { ManualClock } from '@floodgate/core/testing';
-import { type RedisServer, startRedis } from '@floodgate/test-redis';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import {
+  type RedisCluster,
+  type RedisServer,
+  startCluster,
+  startRedis,
+} from '@floodgate/test-redis';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { Redis } from 'ioredis';
+import { Cluster, Redis } from 'ioredis';
 import { costs, largeQuotas, quotas, smallDelays } from '../../core/test/arbitraries.ts';
-import { RedisStore } from '../src/index.ts';
+import { type RedisClient, RedisStore } from '../src/index.ts';
 import exact from '../src/lua/exact.lua';
 import { type Call, callOf, perform, type Step, stepsIn, takenBy } from './children/timelines.ts';
 
@@ -29,37 +35,34 @@ const PEEK = { mode: 'peek' } as const;
 
 let server: RedisServer;
 let client: Redis;
+let cluster: RedisCluster;
+let clusterClient: Cluster;
 let timelines = 0;
 
 beforeAll(async () => {
-  server = await startRedis();
+  [server, cluster] = await Promise.all([startRedis(), startCluster()]);
   client = new Redis(server.url);
-  await client.ping();
-  // A script that the server does not know is sent again, behind the calls that came after it.
-  const store = new RedisStore({ client, prefix: 'known', timeout: '30s' });
-  const charge = { policy: 'policy', key: 'key', quota: slidingWindowLog({ limit: 1, window: 1 }) };
-  await store.take([{ ...charge, cost: 1 }]);
-  await store.refund([{ ...charge, cost: 1, atMs: 0 }]);
-  await store.block([charge], 1);
-  await store.reset([charge]);
-});
+  clusterClient = new Cluster([...cluster.seeds]);
+  await Promise.all([client.ping(), once(clusterClient, 'ready')]);
+}, 60_000);
 
 afterAll(async () => {
   client.disconnect();
-  await server.stop();
+  clusterClient.disconnect();
+  await Promise.all([server.stop(), cluster.stop()]);
 });
 
 /** Takes what is left, and so many units more. */
 type AtTheLimit = Step & { readonly beyond?: number | undefined };
 
 function agree(startMs: number, steps: readonly AtTheLimit[]): Promise<void> {
-  return play(startMs, steps, false);
+  return play(startMs, steps, { client, oneByOne: false });
 }
 
 async function play(
   startMs: number,
   steps: readonly AtTheLimit[],
-  oneByOne: boolean,
+  { client, oneByOne }: { readonly client: RedisClient; readonly oneByOne: boolean },
 ): Promise<void> {
   timelines += 1;
   const clock = new ManualClock(startMs);
@@ -161,9 +164,35 @@ test('what is answered in the process, since it was denied a moment ago', async 
     const ones = fc.constantFrom(0, 1, 1, 1);
     return several(stepsIn({ ...world, keys: ['a'], delays, costs: ones }), 60);
   });
-  const agreeOneByOne = (startMs: number, of: Step[]) => play(startMs, of, true);
+  const agreeOneByOne = (startMs: number, of: Step[]) =>
+    play(startMs, of, { client, oneByOne: true });
   const property = fc.asyncProperty(starts, fc.oneof(steps, logsOfOne), agreeOneByOne);
   await fc.assert(property, { numRuns, ...seed });
+});
+
+describe('on a cluster', () => {
+  test('groups whose subjects are in one slot or in several', async () => {
+    const steps = fc
+      .record({ quotas: several(several(quotas, 2), 3), backwards: fc.boolean() })
+      .chain(({ quotas, backwards }) =>
+        several(stepsIn({ quotas, delays: smallDelays({ backwards }), costs }), 40),
+      );
+    const property = fc.asyncProperty(starts, steps, (startMs, of) =>
+      play(startMs, of, { client: clusterClient, oneByOne: true }),
+    );
+    await fc.assert(property, { numRuns: numRuns / 3, ...seed });
+  });
+
+  test('calls of one slot that come together', async () => {
+    const steps = fc.record({ quotas: several(several(quotas, 2), 3) }).chain((world) => {
+      const delays = fc.constantFrom(0, 0, 0, 1, 20);
+      return several(stepsIn({ ...world, keys: ['a'], delays, costs }), 60);
+    });
+    const property = fc.asyncProperty(starts, steps, (startMs, of) =>
+      play(startMs, of, { client: clusterClient, oneByOne: false }),
+    );
+    await fc.assert(property, { numRuns: numRuns / 3, ...seed });
+  });
 });
 
 test('numbers as large as they may be, and debts that end at 2^53 - 1', async () => {
