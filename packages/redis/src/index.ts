@@ -1,2 +1,9 @@
 export { RedisStore, type RedisStoreOptions } from './redis-store.ts';
-export type { IoredisClient, NodeRedisClient, RedisClient } from './client.ts';
+export type {
+  IoredisClient,
+  IoredisCluster,
+  NodeRedisClient,
+  NodeRedisCluster,
+  NodeRedisMaster,
+  RedisClient,
+} from './client.ts';

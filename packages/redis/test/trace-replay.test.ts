@@ -1,29 +1,22 @@
 import { execFile } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { MemoryStore } from '@floodgate/core';
 import { ManualClock } from '@floodgate/core/testing';
-import { type RedisServer, startRedis } from '@floodgate/test-redis';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { startCluster, startRedis } from '@floodgate/test-redis';
+import { expect, test } from '@jest/globals';
 import { perform } from './children/timelines.ts';
 import { type Traced, toJson } from './children/trace.ts';
 
-// Eight processes at one server, by its clock. What it answered, in the order in which it ran the calls, is what one
-// memory store answers to the same calls at the same times.
+// Many processes at one server, by its clock. What it answered, in the order in which it ran the calls, is what one memory
+// store answers to the same calls at the same times.
 
 const PROCESSES = 8;
 const CALLS = Number(process.env.CALLS ?? 350);
 
-let server: RedisServer;
-
-beforeAll(async () => {
-  server = await startRedis();
-});
-
-afterAll(() => server.stop());
-
-async function traceOf(seed: number): Promise<Traced[]> {
+async function traceOf(env: Record<string, string>): Promise<Traced[]> {
   const { stdout } = await promisify(execFile)(
     process.execPath,
     [
@@ -34,7 +27,7 @@ async function traceOf(seed: number): Promise<Traced[]> {
     ],
     {
       cwd: join(__dirname, '..'),
-      env: { ...process.env, REDIS_URL: server.url, SEED: String(seed), CALLS: String(CALLS) },
+      env: { ...process.env, SEED: String(randomInt(2 ** 31)), CALLS: String(CALLS), ...env },
       maxBuffer: 1e9,
     },
   );
@@ -42,9 +35,12 @@ async function traceOf(seed: number): Promise<Traced[]> {
   return lines.map((line) => JSON.parse(line));
 }
 
-test('every answer that eight processes got is the one that a memory store gives', async () => {
-  const seeds = Array.from({ length: PROCESSES }, () => Math.floor(Math.random() * 2 ** 31));
-  const trace = (await Promise.all(seeds.map(traceOf))).flat();
+/** What so many processes did at the same time. */
+async function traceOfSeveral(processes: number, env: Record<string, string>): Promise<Traced[]> {
+  return (await Promise.all(Array.from({ length: processes }, () => traceOf(env)))).flat();
+}
+
+function expectReplayed(trace: Traced[], processes: number): void {
   trace.sort((a, b) => a.sequence - b.sequence || a.order - b.order);
   // None is missing, and none came twice.
   const sequences = [...new Set(trace.map(({ sequence }) => sequence))];
@@ -54,7 +50,7 @@ test('every answer that eight processes got is the one that a memory store gives
   );
   // Many travelled together.
   expect(sequences.length).toBeLessThan(trace.length * 0.8);
-  expect(trace.length).toBeGreaterThan(PROCESSES * CALLS * 0.9);
+  expect(trace.length).toBeGreaterThan(processes * CALLS * 0.9);
 
   const clock = new ManualClock();
   const memory = new MemoryStore({ clock });
@@ -70,4 +66,26 @@ test('every answer that eight processes got is the one that a memory store gives
   const admitted = decisions.filter(({ allowed }) => allowed).length;
   expect(admitted).toBeGreaterThan(decisions.length / 10);
   expect(admitted).toBeLessThan((decisions.length * 9) / 10);
-});
+}
+
+test('every answer that eight processes got is the one that a memory store gives', async () => {
+  const server = await startRedis();
+  try {
+    expectReplayed(await traceOfSeveral(PROCESSES, { REDIS_URL: server.url }), PROCESSES);
+  } finally {
+    await server.stop();
+  }
+}, 120_000);
+
+test('so is every one that they got of a cluster, at three of its slots', async () => {
+  const cluster = await startCluster();
+  try {
+    const [node] = cluster.nodes;
+    const traces = ['a', 'b', 'c'].map((key) =>
+      traceOfSeveral(3, { REDIS_URL: node?.url ?? '', CLUSTER_KEY: key }),
+    );
+    for (const trace of await Promise.all(traces)) expectReplayed(trace, 3);
+  } finally {
+    await cluster.stop();
+  }
+}, 120_000);

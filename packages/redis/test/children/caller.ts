@@ -1,14 +1,15 @@
 // Calls a store at random, by the server's clock, and prints each call with what came of it, as a line of JSON.
+import { once } from 'node:events';
 import { setTimeout } from 'node:timers/promises';
 import { type Refund, toQuota } from '@floodgate/core';
 import fc from 'fast-check';
-import { Redis } from 'ioredis';
+import { Cluster, Redis } from 'ioredis';
 import { RedisStore } from '../../src/index.ts';
 import { type Call, callOf, perform, stepsIn, takenBy } from './timelines.ts';
 import { toJson } from './trace.ts';
-import { TracedClient } from './traced-client.ts';
+import { TracedClient, TracedCluster } from './traced-client.ts';
 
-const { REDIS_URL = '', SEED, CALLS } = process.env;
+const { REDIS_URL = '', SEED, CALLS, CLUSTER_KEY } = process.env;
 
 // Short, so that windows end, buckets fill and blocks are over many times in a second or two.
 const QUOTAS = [
@@ -26,6 +27,8 @@ const QUOTAS = [
 const steps = fc.sample(
   stepsIn({
     quotas: QUOTAS.map((texts) => texts.map((text) => toQuota(text))),
+    // On a cluster all of what a process does is in one slot: there it is in one order.
+    keys: CLUSTER_KEY === undefined ? ['a', 'b'] : [CLUSTER_KEY],
     delays: fc.constantFrom(0, 0, 0, 0, 0, 1, 3, 9, 30),
     costs: fc.constantFrom(0, 1, 1, 1, 2, 5, 100),
     blocks: fc.constantFrom(0, 15, 80),
@@ -39,8 +42,10 @@ interface Pending {
   readonly answer: ReturnType<typeof perform>;
 }
 
-const client = new Redis(REDIS_URL);
-const traced = new TracedClient(client);
+const cluster = CLUSTER_KEY === undefined ? undefined : new Cluster([REDIS_URL]);
+if (cluster !== undefined) await once(cluster, 'ready');
+const client = cluster ?? new Redis(REDIS_URL);
+const traced = cluster === undefined ? new TracedClient(client) : new TracedCluster(cluster);
 const store = new RedisStore({ client: traced, timeout: '30s', localDenials: false });
 const taken: Refund[] = [];
 let together: Pending[] = [];
