@@ -5,7 +5,7 @@ import {
   type Quota,
   type TakeMode,
 } from '@floodgate/core';
-import { limitOf, periodOf } from '@floodgate/core/internal';
+import { invalid, limitOf, periodOf } from '@floodgate/core/internal';
 import { decideGroup } from './decide-group.ts';
 import type { Call } from './guarded-calls.ts';
 import { BATCH } from './scripts.ts';
@@ -166,7 +166,7 @@ export class Batch {
     const [short, long] = [new Set<string>(), new Set<string>()];
     for (const [{ charges, keys }] of this.#runs) {
       for (const [i, key] of keys.entries()) {
-        if (charges[i]?.quota.algorithm !== 'sliding-window-log') short.add(key);
+        if (charges[i]?.quota?.algorithm !== 'sliding-window-log') short.add(key);
         else long.add(key);
       }
     }
@@ -221,8 +221,9 @@ class Quotas {
   }
 }
 
-function letterOf(quota: Quota): string {
-  switch (quota.algorithm) {
+/** @throws FloodgateError `FLOODGATE_INVALID_QUOTA` for what is none */
+export function letterOf(quota: Quota): string {
+  switch (quota?.algorithm) {
     case 'fixed-window':
       return quota.align === 'first-request' ? 'r' : 'f';
     case 'sliding-window-log':
@@ -233,6 +234,13 @@ function letterOf(quota: Quota): string {
       return 't';
     case 'leaky-bucket':
       return 'k';
+    default:
+      throw invalid(
+        'FLOODGATE_INVALID_QUOTA',
+        'quota',
+        'a quota made by one of its functions',
+        quota,
+      );
   }
 }
 

@@ -1,5 +1,5 @@
 import { Batch, type Step, type Time } from './batch.ts';
-import { isTryAgain } from './guarded-calls.ts';
+import { type GuardedCalls, isTryAgain } from './guarded-calls.ts';
 import type { Servers } from './servers.ts';
 
 /**
@@ -8,7 +8,8 @@ import type { Servers } from './servers.ts';
  */
 export class Batches {
   readonly #servers: Servers;
-  readonly #open: Map<number, Batch> = new Map();
+  /** By slot. Each is sent to the server that it was begun for: that has let its steps in. */
+  readonly #open: Map<number, Open> = new Map();
   #isScheduled = false;
 
   constructor(servers: Servers) {
@@ -17,64 +18,63 @@ export class Batches {
 
   /** Adds a step whose subjects are all in one slot. */
   add(slot: number, step: Step, time: Time): void {
-    const refusal = step.isAwaited ? this.#servers.of(slot).enter() : undefined;
-    if (refusal !== undefined) {
-      step.failed(refusal);
-      return;
-    }
-    let batch = this.#open.get(slot);
-    // By a clock of the user's, each step counts at the time at which it came.
-    if (
-      batch !== undefined &&
-      (batch.time[0] !== time[0] || batch.weight + step.keys.length > MOST_CHARGES)
-    ) {
-      this.#send(slot, batch);
-      batch = undefined;
-    }
-    if (batch === undefined) {
-      batch = new Batch(time);
-      this.#open.set(slot, batch);
-    }
-    batch.add(step);
-    if (this.#isScheduled) return;
-    this.#isScheduled = true;
-    atEndOfTurn(this.flush);
+    const calls = this.#open.get(slot)?.calls ?? this.#servers.of(slot);
+    const refusal = step.isAwaited ? calls.enter() : undefined;
+    if (refusal === undefined) this.#batchFor(slot, calls, step, time).add(step);
+    else step.failed(refusal);
   }
 
   /** Sends all that waits, so that it comes before what is sent next. */
   readonly flush = (): void => {
     this.#isScheduled = false;
-    const batches = [...this.#open];
+    const open = [...this.#open.values()];
     this.#open.clear();
-    for (const [slot, batch] of batches) this.#send(slot, batch);
+    for (const { batch, calls } of open) send(batch, calls);
   };
 
-  #send(slot: number, batch: Batch): void {
-    const calls = this.#servers.of(slot);
-    const read = (reply: unknown): void => batch.read(reply);
-    const fail = (error: unknown): void => {
-      // Of a slot that is being moved, some keys are here and some are there: one by one, each is found.
-      const alone = isTryAgain(error) ? batch.split() : [];
-      if (alone.length < 2) batch.fail(error);
-      else for (const one of alone) this.#send(slot, one);
-    };
-    if (!batch.isAwaited) {
-      calls.tell(batch.call).then(read).catch(fail);
-      return;
+  #batchFor(slot: number, calls: GuardedCalls, { keys }: Step, time: Time): Batch {
+    const open = this.#open.get(slot)?.batch;
+    if (open !== undefined) {
+      // By a clock of the user's, each step counts at the time at which it came.
+      const isOfThatTime = open.time[0] === time[0];
+      if (isOfThatTime && open.weight + keys.length <= MOST_CHARGES) return open;
+      send(open, calls);
     }
-    const refusal = calls.refusal();
-    if (refusal === undefined) {
-      calls.ask(batch.call, read).then(read).catch(fail);
-      return;
+    const batch = new Batch(time);
+    this.#open.set(slot, { batch, calls });
+    if (!this.#isScheduled) {
+      this.#isScheduled = true;
+      atEndOfTurn(this.flush);
     }
-    batch.fail(refusal.error, { onlyAwaited: true });
-    const rest = refusal.isSentEvenSo ? batch : batch.withoutAwaited();
-    if (rest.weight > 0)
-      calls
-        .tell(rest.call)
-        .then((reply) => rest.read(reply))
-        .catch((error) => rest.fail(error));
+    return batch;
   }
+}
+
+interface Open {
+  readonly batch: Batch;
+  readonly calls: GuardedCalls;
+}
+
+function send(batch: Batch, calls: GuardedCalls): void {
+  const refusal = batch.isAwaited ? calls.refusal() : undefined;
+  if (refusal === undefined) {
+    const read = (reply: unknown): void => batch.read(reply);
+    const answer = batch.isAwaited ? calls.ask(batch.call, read) : calls.tell(batch.call);
+    answer.then(read).catch((error) => fail(batch, calls, error));
+    return;
+  }
+  batch.fail(refusal.error, { onlyAwaited: true });
+  const rest = refusal.isSentEvenSo ? batch : batch.withoutAwaited();
+  if (rest.weight === 0) return;
+  const answer = calls.tell(rest.call);
+  answer.then((reply) => rest.read(reply)).catch((error) => fail(rest, calls, error));
+}
+
+function fail(batch: Batch, calls: GuardedCalls, error: unknown): void {
+  // Of a slot that is being moved, some keys are here and some are there: one by one, each is found.
+  const alone = isTryAgain(error) ? batch.split() : [];
+  if (alone.length < 2) batch.fail(error);
+  else for (const one of alone) send(one, calls);
 }
 
 /** About a millisecond of the server's time. */

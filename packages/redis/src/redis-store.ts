@@ -17,7 +17,7 @@ import {
   readTime,
   toMilliseconds,
 } from '@floodgate/core/internal';
-import type { Time } from './batch.ts';
+import { letterOf, type Time } from './batch.ts';
 import type { RedisClient } from './client.ts';
 import { subjectKey } from './keys.ts';
 import { LocalDenials } from './local-denials.ts';
@@ -88,13 +88,16 @@ export class RedisStore implements Store {
   /**
    * Rejects with `FLOODGATE_STORE_FAILED` where the server gives no answer in time, or one that is an error.
    *
-   * @throws FloodgateError `FLOODGATE_INVALID_CHARGE`, `FLOODGATE_DUPLICATE_SUBJECT`, `FLOODGATE_STORE_CLOSED`
+   * @throws FloodgateError `FLOODGATE_INVALID_CHARGE`, `FLOODGATE_INVALID_QUOTA`, `FLOODGATE_DUPLICATE_SUBJECT`,
+   *   `FLOODGATE_STORE_CLOSED`
    */
   async take(
     charges: readonly Charge[],
     { mode = 'take', ...options }: TakeOptions = {},
   ): Promise<Decision[]> {
     checkCharges(charges);
+    // What travels with others is not to fail them.
+    for (const { quota } of charges) letterOf(quota);
     this.#checkOpen();
     const keys = this.#keysOf(charges);
     // It was used already: nobody waits for it.

@@ -127,12 +127,16 @@ describe('in one turn', () => {
 
 test('a take that is alone is sent in its own turn', async () => {
   let isSent = false;
-  const evalsha = (sha: string, keyCount: number, ...rest: string[]) => {
-    isSent = true;
-    return client.evalsha(sha, keyCount, ...rest);
-  };
-  const eval_ = client.eval.bind(client) as Redis['eval'];
-  const watched = new RedisStore({ client: { status: 'ready', evalsha, eval: eval_ } });
+  const watched = new RedisStore({
+    client: {
+      status: 'ready',
+      evalsha: client.evalsha.bind(client) as Redis['evalsha'],
+      eval: (script: string, keyCount: number, ...rest: string[]) => {
+        isSent = true;
+        return client.eval(script, keyCount, ...rest);
+      },
+    },
+  });
   const taken = watched.take([charge('k')]);
   await setImmediate();
   expect(isSent).toBe(true);
@@ -164,6 +168,21 @@ describe('what fails', () => {
     expect(await client.get('floodgate:{new}:policy')).toBe('2z;whatever');
     expect(await callsOf(server, 'evalsha')).toBe(1);
     await expect(store.block([charge('new')], 1)).rejects.toThrow(/later version/);
+  });
+
+  test('is the take of what is no quota, and no other', async () => {
+    const results = await Promise.allSettled([
+      store.take([charge('k')]),
+      store.take([{ ...charge('k'), quota: { algorithm: 'none' } as never }]),
+      store.take([{ ...charge('k'), quota: undefined as never }]),
+      store.take([charge('k')]),
+    ]);
+    expect(results).toMatchObject([
+      { value: [{ remaining: 4 }] },
+      { reason: { code: 'FLOODGATE_INVALID_QUOTA' } },
+      { reason: { code: 'FLOODGATE_INVALID_QUOTA' } },
+      { value: [{ remaining: 3 }] },
+    ]);
   });
 
   test('is nothing, where something else is in a key’s place: it counts as never seen, and is replaced', async () => {

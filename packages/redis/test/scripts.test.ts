@@ -64,7 +64,16 @@ describe.each([
   };
 
   describe.each(Object.entries(OPERATIONS))('%s', (_, operation) => {
+    test('is sent by each store at first, and by its hash behind that', async () => {
+      await server.command('CONFIG', 'RESETSTAT');
+      const operations = eachAtItsTime(10, operation);
+      await Promise.all(operations.map(([act]) => act));
+      expect(await callsOf(server, 'eval')).toBe(1);
+      expect(await callsOf(server, 'evalsha')).toBe(9);
+    });
+
     test.each([1, 100])('is sent once to a server that forgot it: %d at once', async (n) => {
+      await operation({ ...CHARGE, key: 'before' })[0];
       await Promise.all(each(n).map((charge) => store.take([{ ...charge, cost: 102 }])));
       await server.command('SCRIPT', 'FLUSH');
       await server.command('CONFIG', 'RESETSTAT');
