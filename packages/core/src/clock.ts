@@ -14,8 +14,10 @@ const readSystemTime: () => number = Date.now;
 /** The clock of this machine. */
 export const systemClock: Clock = Object.freeze({ now: readSystemTime, sleep: sleepByTimer });
 
-/** Milliseconds since this process began, which nobody sets back: for how long something takes. */
-export const monotonicClock: Clock = Object.freeze({ now: () => performance.now() });
+/** Milliseconds, and parts of them, since this process began: for how long something takes, whoever sets the clock. */
+export function monotonicNow(): number {
+  return performance.now();
+}
 
 /** @throws FloodgateError `FLOODGATE_INVALID_OPTION` where a clock that was given tells no time */
 export function readTime(clock: Clock): number {

@@ -4,7 +4,7 @@ export { carryOver, hasShape, type Shape, shapeOf } from './algorithms/carry-ove
 export { ChargeLog } from './algorithms/charge-log.ts';
 export { refund } from './algorithms/refund.ts';
 export { emptyState, type State } from './algorithms/state.ts';
-export { monotonicClock, readTime, sleep, systemClock } from './clock.ts';
+export { monotonicNow, readTime, sleep, systemClock } from './clock.ts';
 export { decide } from './decide.ts';
 export { toMilliseconds } from './duration.ts';
 export { checkOptions, invalid, isFloodgateError, messageOf, toError } from './errors.ts';
@@ -18,7 +18,7 @@ export {
   type Steps,
   wait,
 } from './maybe-promise.ts';
-export { fillTimeOf, limitOf, periodOf } from './quota.ts';
+export { fillTimeOf, isSameQuota, limitOf, periodOf } from './quota.ts';
 export { Reservations } from './reservations.ts';
 export { checkCharges, checkRefunds } from './store.ts';
 export { widthOf } from './take-across.ts';

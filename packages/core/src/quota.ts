@@ -181,6 +181,26 @@ export function leakyBucket(options: LeakyBucketOptions): LeakyBucketQuota {
   });
 }
 
+/** Whether two quotas say the same, though they may have been made twice. */
+export function isSameQuota(a: Quota, b: Quota): boolean {
+  if (a === b) return true;
+  if (a.algorithm !== b.algorithm || a.blockMs !== b.blockMs) return false;
+  if (limitOf(a) !== limitOf(b) || periodOf(a) !== periodOf(b)) return false;
+  switch (a.algorithm) {
+    case 'fixed-window':
+      return a.align === (b as FixedWindowQuota).align;
+    case 'token-bucket':
+      return a.refillRate === (b as TokenBucketQuota).refillRate;
+    case 'leaky-bucket':
+      return (
+        a.leakRate === (b as LeakyBucketQuota).leakRate &&
+        (a.shape === false) === ((b as LeakyBucketQuota).shape === false)
+      );
+    default:
+      return true;
+  }
+}
+
 /** The largest cost that a quota can ever admit: its limit, or its capacity. */
 export function limitOf(quota: Quota): number {
   return 'limit' in quota ? quota.limit : quota.capacity;

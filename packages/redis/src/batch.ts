@@ -1,19 +1,20 @@
-import {
-  type Charge,
-  type Decision,
-  FloodgateError,
-  type Quota,
-  type TakeMode,
-} from '@floodgate/core';
-import { invalid, limitOf, periodOf } from '@floodgate/core/internal';
+import { type Charge, type Decision, FloodgateError, type TakeMode } from '@floodgate/core';
+import { isSameQuota } from '@floodgate/core/internal';
 import { decideGroup } from './decide-group.ts';
 import type { Call } from './guarded-calls.ts';
+import { Quotas } from './quotas.ts';
 import { BATCH } from './scripts.ts';
 import { type Known, readState } from './states.ts';
 
+/**
+ * - `'deny'`: what `'take'` does where another charge of the group denies it.
+ * - `'refund'`: gives units back.
+ */
+export type Operation = TakeMode | 'deny' | 'refund';
+
 /** What one caller has the server do, all or nothing: charges to be met, or units to be given back. */
 export interface Step {
-  readonly operation: TakeMode | 'refund';
+  readonly operation: Operation;
   /** Of a refund, they say when they were taken. */
   readonly charges: readonly (Charge & { readonly atMs?: number })[];
   /** Where each charge's subject is. */
@@ -28,7 +29,7 @@ export interface Step {
 }
 
 export interface Answer {
-  /** Of a refund: none. */
+  /** Of a denial or a refund: none. */
   readonly decisions: readonly Decision[];
   /** By whichever clock counts. */
   readonly nowMs: number;
@@ -42,8 +43,9 @@ export type Time = readonly [nowMs: string, spareMs: string];
 /** Steps that travel together, each decided by itself and in order. */
 export class Batch {
   readonly time: Time;
-  /** How many charges it has, equal ones once: what it costs the server. */
+  /** What it costs the server: about as much as so many charges. */
   weight = 0;
+  #size = 0;
   readonly #runs: Run[] = [];
   /** The last run that has to do with a key. */
   readonly #lastOf: Map<string, Run> = new Map();
@@ -66,7 +68,8 @@ export class Batch {
     const run: Run = [step];
     this.#runs.push(run);
     for (const key of step.keys) this.#lastOf.set(key, run);
-    this.weight += step.keys.length;
+    this.weight += weightOf(step);
+    this.#size += step.keys.length;
   }
 
   get isAwaited(): boolean {
@@ -128,7 +131,7 @@ export class Batch {
    * @throws FloodgateError `FLOODGATE_STORE_FAILED` for what is no reply to the call
    */
   read(reply: unknown): void {
-    const [time, ...texts] = checkReply(reply, this.weight + 1);
+    const [time, ...texts] = checkReply(reply, this.#size + 1);
     const nowMs = Number(time);
     let first = 0;
     for (const run of this.#runs) {
@@ -147,10 +150,9 @@ export class Batch {
       }
       return;
     }
-    const known = operation === 'refund' ? [] : texts.map(readState);
+    const known = isTake(operation) ? texts.map(readState) : [];
     for (const step of run) {
-      const decisions =
-        operation === 'refund' ? [] : decideGroup(known, step.charges, operation, nowMs);
+      const decisions = isTake(operation) ? decideGroup(known, step.charges, operation, nowMs) : [];
       const answer = { decisions, nowMs, known };
       if (this.#failed.has(step)) step.late?.(answer);
       else step.done(answer);
@@ -186,68 +188,27 @@ function isEqual(a: Step, b: Step): boolean {
     return (
       a.keys[i] === b.keys[i] &&
       charge.cost === other.cost &&
-      charge.quota === other.quota &&
+      isSameQuota(charge.quota, other.quota) &&
       (charge.advisory === true) === (other.advisory === true)
     );
   });
 }
 
-/** The quotas that a batch meets, each sent once. */
-class Quotas {
-  readonly arguments: string[] = [];
-  readonly #enforced: Map<Quota, string> = new Map();
-  readonly #advisory: Map<Quota, string> = new Map();
-
-  get count(): number {
-    return this.#enforced.size + this.#advisory.size;
-  }
-
-  numberOf({ quota, advisory = false }: Charge): string {
-    const numbers = advisory ? this.#advisory : this.#enforced;
-    let number = numbers.get(quota);
-    if (number === undefined) {
-      number = String(this.count + 1);
-      numbers.set(quota, number);
-      this.arguments.push(
-        letterOf(quota),
-        String(limitOf(quota)),
-        String(periodOf(quota)),
-        String(rateOf(quota)),
-        String(quota.blockMs ?? 0),
-        advisory ? '1' : '0',
-      );
-    }
-    return number;
-  }
+function isTake(operation: Operation): operation is TakeMode {
+  return operation !== 'deny' && operation !== 'refund';
 }
 
-/** @throws FloodgateError `FLOODGATE_INVALID_QUOTA` for what is none */
-export function letterOf(quota: Quota): string {
-  switch (quota?.algorithm) {
-    case 'fixed-window':
-      return quota.align === 'first-request' ? 'r' : 'f';
-    case 'sliding-window-log':
-      return 'l';
-    case 'sliding-window-counter':
-      return 'c';
-    case 'token-bucket':
-      return 't';
-    case 'leaky-bucket':
-      return 'k';
-    default:
-      throw invalid(
-        'FLOODGATE_INVALID_QUOTA',
-        'quota',
-        'a quota made by one of its functions',
-        quota,
-      );
-  }
+/** To give back to a log, Redis copies it. */
+export function weightOf({ operation, charges }: Pick<Step, 'operation' | 'charges'>): number {
+  if (operation !== 'refund') return charges.length;
+  return charges.reduce((sum, { quota }) => {
+    const isLog = quota?.algorithm === 'sliding-window-log';
+    return sum + (isLog ? Math.ceil(quota.limit / LOGGED_PER_CHARGE) : 1);
+  }, 0);
 }
 
-function rateOf(quota: Quota): number {
-  if ('refillRate' in quota) return quota.refillRate;
-  return 'leakRate' in quota ? quota.leakRate : 0;
-}
+/** So many entries of a log are copied in the time that a charge takes. */
+const LOGGED_PER_CHARGE = 50;
 
 const LATER_VERSION = 'later';
 

@@ -25,31 +25,39 @@ abstract class ClusterServers implements Servers {
   }
 
   slotOf(key: string): number {
-    return calculateSlot(key);
+    return calculateSlot(`${this.keyPrefix}${key}`);
   }
 
   of(slot: number): GuardedCalls {
     const address = this.addressOf(slot);
     let node = this.#nodes.get(address);
     if (node === undefined) {
+      // Addresses come and go. Those that are gone are not worth finding out about one by one.
+      if (this.#nodes.size >= MOST_NODES) this.#nodes.clear();
       node = new GuardedCalls(this.connectionTo(address), this.#timeoutMs);
       this.#nodes.set(address, node);
     }
     return node;
   }
 
+  /** What the client puts before each key. */
+  protected abstract readonly keyPrefix: string;
   /** The master's, as far as the client knows; empty where it knows none. */
   protected abstract addressOf(slot: number): string;
   protected abstract connectionTo(address: string): Connection;
 }
 
+const MOST_NODES = 1_000;
+
 /** Of `ioredis` and `iovalkey`. */
 export class IoredisServers extends ClusterServers {
+  protected readonly keyPrefix: string;
   readonly #cluster: IoredisCluster;
 
   constructor(cluster: IoredisCluster, timeoutMs: number) {
     super(timeoutMs);
     this.#cluster = cluster;
+    this.keyPrefix = (cluster as Partial<IoredisNode>).options?.keyPrefix ?? '';
   }
 
   protected addressOf(slot: number): string {
@@ -76,7 +84,7 @@ export class IoredisServers extends ClusterServers {
         ]);
         if (sent === undefined) return byCluster[command](text, keys, args);
         return sent.catch((error) => {
-          if (!isElsewhere(error)) throw error;
+          if (!isElsewhere(error, keys)) throw error;
           return byCluster[command](text, keys, args);
         });
       };
@@ -90,8 +98,7 @@ export class IoredisServers extends ClusterServers {
     const nodes = this.#cluster.nodes('master') as readonly IoredisNode[];
     const node = nodes.find(({ options }) => `${options.host}:${options.port}` === address);
     // What the cluster's client puts before keys, its nodes' clients may not.
-    const prefix = (this.#cluster as Partial<IoredisNode>).options?.keyPrefix ?? '';
-    const isUsable = node?.status === 'ready' && (node.options.keyPrefix ?? '') === prefix;
+    const isUsable = node?.status === 'ready' && (node.options.keyPrefix ?? '') === this.keyPrefix;
     return isUsable ? node : undefined;
   }
 }
@@ -127,9 +134,9 @@ class Pipelines {
   #flush(node: IoredisNode): void {
     const waiting = this.#waiting;
     this.#waiting = [];
-    node
-      .pipeline(waiting.map(({ command }) => command))
-      .exec()
+    const commands = waiting.map(({ command }) => command);
+    Promise.resolve()
+      .then(() => node.pipeline(commands).exec())
       .then((results) => {
         for (const [i, { resolve, reject }] of waiting.entries()) {
           const [error, reply] = results?.[i] ?? [new Error('Connection is closed.'), undefined];
@@ -149,13 +156,20 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** What a node answers that has not run the script, since another one has the slot, or will have. */
-function isElsewhere(error: unknown): boolean {
-  return error instanceof Error && /^(MOVED|ASK|CLUSTERDOWN) /.test(error.message);
+/**
+ * What a node answers that has not run the script, since another one has the slot. Of a slot that is being moved, only a
+ * single key is followed: several may not be there yet, and the cluster's client would ask again and again.
+ */
+function isElsewhere(error: unknown, keys: readonly string[]): boolean {
+  if (!(error instanceof Error)) return false;
+  const isMoving = error.message.startsWith('ASK ') && keys.length === 1;
+  return isMoving || /^(MOVED|CLUSTERDOWN) /.test(error.message);
 }
 
 /** Of node-redis, which sends what comes in one turn at once, and lets through what says that a slot is being moved. */
 export class NodeRedisServers extends ClusterServers {
+  /** It does not tell. One without braces changes no slot. */
+  protected readonly keyPrefix = '';
   readonly #cluster: NodeRedisCluster;
   readonly #masters: Map<string, NodeRedisMaster> = new Map();
 
@@ -167,7 +181,10 @@ export class NodeRedisServers extends ClusterServers {
   protected addressOf(slot: number): string {
     const master = this.#cluster.slots[slot]?.master;
     if (master === undefined) return '';
-    this.#masters.set(master.address, master);
+    if (this.#masters.get(master.address) !== master) {
+      if (this.#masters.size >= MOST_NODES) this.#masters.clear();
+      this.#masters.set(master.address, master);
+    }
     return master.address;
   }
 

@@ -8,6 +8,7 @@ import {
   handleAll,
 } from 'cockatiel';
 import type { Connection } from './client.ts';
+import { inTime } from './in-time.ts';
 import type { Script } from './scripts.ts';
 
 /** A script, and what it is called with. */
@@ -27,7 +28,7 @@ export interface Refusal {
 /** Calls to a server that may be slow, or away: none takes longer than the deadline, and a dead server is left alone. */
 export class GuardedCalls {
   readonly #connection: Connection;
-  readonly #timeoutMs: number;
+  readonly timeoutMs: number;
   #breaker: CircuitBreakerPolicy = this.#newBreaker();
   #isOpenTo: 'all' | 'one' | 'none' = 'all';
   /** Whether that one has come, and has not been sent yet. */
@@ -35,7 +36,7 @@ export class GuardedCalls {
 
   constructor(connection: Connection, timeoutMs: number) {
     this.#connection = connection;
-    this.#timeoutMs = timeoutMs;
+    this.timeoutMs = timeoutMs;
   }
 
   /** Lets in what a request is to wait for: of a server that was silent, one, which finds out whether it is back. */
@@ -66,7 +67,7 @@ export class GuardedCalls {
    * Runs a script that a request waits for. Rejects with `FLOODGATE_STORE_FAILED`; if the server replies even so, after
    * that, `onLate` gets what it says.
    */
-  ask(call: Call, onLate: (reply: unknown) => void): Promise<unknown> {
+  ask(call: () => Call, onLate: (reply: unknown) => void): Promise<unknown> {
     this.#isReserved = false;
     return this.#breaker
       .execute(() => this.#inTime(this.#send(call), onLate).then(toReply, toErrorReply))
@@ -77,8 +78,8 @@ export class GuardedCalls {
    * Runs a script that no request waits for, whatever is known of the server: a client that is not connected keeps it
    * until it is, so that what is to be counted, or blocked, is not lost. Rejects as above, in time.
    */
-  tell(call: Call): Promise<unknown> {
-    return this.#inTime(this.#send(call), ignore).catch(fail);
+  tell(call: () => Call, onLate: (reply: unknown) => void): Promise<unknown> {
+    return this.#inTime(this.#send(call), onLate).catch(fail);
   }
 
   /** A breaker; with `initialState`, one that lets a single call find out whether the server is back. */
@@ -102,40 +103,19 @@ export class GuardedCalls {
     return breaker;
   }
 
-  /** Sends; what the client throws at once is a rejection as well. */
-  async #send({ script, keys, args }: Call): Promise<unknown> {
+  /** Sends; what is thrown at once is a rejection as well. */
+  async #send(call: () => Call): Promise<unknown> {
+    const { script, keys, args } = call();
     return this.#connection.run(script, keys, args);
   }
 
   #inTime(answer: Promise<unknown>, onLate: (reply: unknown) => void): Promise<unknown> {
-    return new Promise((resolve, reject) => {
-      let isLate = false;
-      const giveUp = (): void => {
-        isLate = true;
+    return inTime(answer, this.timeoutMs, {
+      onLate,
+      lateness: () => {
         const isReady = this.#connection.state() === 'ready';
-        reject(new Silence(isReady ? `it gave no answer within ${this.#timeoutMs} ms` : AWAY));
-      };
-      // When the process itself was busy for so long, the answer may be there, and is only not read yet: it is read before
-      // what `setImmediate` waits for.
-      let immediate: NodeJS.Immediate | undefined;
-      const timer = setTimeout(() => {
-        immediate = setImmediate(giveUp);
-      }, this.#timeoutMs);
-      const stop = (): void => {
-        clearTimeout(timer);
-        clearImmediate(immediate);
-      };
-      answer
-        .then((reply) => {
-          if (isLate) return onLate(reply);
-          stop();
-          resolve(reply);
-        })
-        // If it is late, it was rejected before.
-        .catch((error) => {
-          stop();
-          reject(error);
-        });
+        return new Silence(isReady ? noAnswerWithin(this.timeoutMs) : AWAY);
+      },
     });
   }
 }
@@ -179,19 +159,25 @@ function toErrorReply(error: unknown): Reply {
   throw error;
 }
 
+const A_NODE_OF_A_CLUSTER =
+  'this server is a node of a cluster, and `client` is not one of a cluster';
+
 /** Error replies begin with a word in capitals: `LOADING …`, `READONLY …`, `ERR …`. */
 const REPLIED = /^[A-Z]+ /;
 
-/** Whether a call failed since a part of its keys is on one node and a part on another. */
+/** Whether a call failed since of a slot that is being moved a part is on one node and a part on another. */
 export function isTryAgain(error: unknown): boolean {
-  return messageOfCause(error).startsWith('TRYAGAIN ');
+  return /^(TRYAGAIN|ASK) /.test(messageOfCause(error));
 }
 
 /** Whether a call that failed is known not to have been done, and may be by the next time. */
 export function isUndone(error: unknown): boolean {
-  const message = messageOfCause(error);
-  return REPLIED.test(message) || message.startsWith('Too many Cluster redirections');
+  return UNDONE.test(messageOfCause(error));
 }
+
+/** What a server replies before it does anything; or what the client of a cluster was told last, when it gave up. */
+const UNDONE =
+  /^(Too many Cluster redirections\. Last error: ReplyError: )?(MOVED|ASK|TRYAGAIN|CLUSTERDOWN|MASTERDOWN|LOADING|READONLY|BUSY|MISCONF|NOREPLICAS|OOM) /;
 
 function messageOfCause(error: unknown): string {
   const cause = error instanceof Error ? error.cause : undefined;
@@ -200,11 +186,20 @@ function messageOfCause(error: unknown): string {
 
 function fail(error: unknown): never {
   if (error instanceof Error && 'isBrokenCircuitError' in error) throw failure(LEFT_ALONE);
-  throw failure(messageOf(error), error);
+  const message = messageOf(error);
+  const isOfCluster = /^(MOVED|CROSSSLOT) /.test(message);
+  throw failure(isOfCluster ? `${message}; ${A_NODE_OF_A_CLUSTER}` : message, error);
+}
+
+/** The error of a server, or of several, that were not in time. */
+export function overdue(timeoutMs: number): FloodgateError {
+  return failure(noAnswerWithin(timeoutMs));
+}
+
+function noAnswerWithin(timeoutMs: number): string {
+  return `it gave no answer within ${timeoutMs} ms`;
 }
 
 function failure(reason: string, cause?: unknown): FloodgateError {
   return new FloodgateError('FLOODGATE_STORE_FAILED', `Redis failed (${reason})`, { cause });
 }
-
-function ignore(): void {}

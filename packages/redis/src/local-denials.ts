@@ -1,8 +1,14 @@
 import type { Charge, Clock, Decision, Quota } from '@floodgate/core';
-import { type ChargeLog, isAdmitted, monotonicClock, readTime } from '@floodgate/core/internal';
+import {
+  type ChargeLog,
+  isAdmitted,
+  isSameQuota,
+  monotonicNow,
+  readTime,
+} from '@floodgate/core/internal';
+import type { Met } from './across-slots.ts';
 import { decideGroup } from './decide-group.ts';
 import type { Known } from './states.ts';
-import type { Met } from './steps.ts';
 
 /** What a denied group is told without a question to the server. */
 export interface LocalDenial {
@@ -67,38 +73,34 @@ export class LocalDenials {
     return { decisions, isDue };
   }
 
-  /** Notes what the server answered to a question of that moment. */
-  note(
-    charges: readonly Charge[],
-    keys: readonly string[],
-    { decisions, known, timesMs }: Met,
-    { atMs: askedAtMs, turn }: Moment,
-  ): void {
-    if (isAdmitted(charges, decisions)) {
-      if (this.#entries.size > 0) for (const key of keys) this.#entries.delete(key);
-      return;
-    }
+  /** Notes what the server answered to a question of that moment: of denied groups, and of what was noted before. */
+  note(charges: readonly Charge[], keys: readonly string[], met: Met, asked: Moment): void {
+    const isDenied = !isAdmitted(charges, met.decisions);
+    if (!isDenied && this.#entries.size === 0) return;
     const answeredAtMs = this.#now();
     this.#dropOld(answeredAtMs);
-    if (turn < this.#firstTurn) return;
+    if (asked.turn < this.#firstTurn) return;
     for (let i = 0; i < charges.length; i += 1) {
       const key = keys[i] as string;
       const { quota, cost } = charges[i] as Charge;
-      const { allowed } = decisions[i] as Decision;
+      if (!isDenied && (cost === 0 || !this.#entries.has(key))) continue;
+      const { allowed } = met.decisions[i] as Decision;
       // What denies nothing may be as old as it is.
-      if (!allowed && (this.#forgotten.get(key) ?? 0) > turn) continue;
+      if (!allowed && (this.#forgotten.get(key) ?? 0) > asked.turn) continue;
       this.#entries.delete(key);
+      // Of a log that was charged is not known which of it leaves when.
+      if (!isDenied && quota.algorithm === 'sliding-window-log') continue;
       this.#entries.set(key, {
-        known: known[i] as Known,
+        known: met.known[i] as Known,
         quota,
         deniedCost: allowed ? undefined : cost,
-        nowMs: timesMs[i] as number,
-        askedAtMs,
+        nowMs: met.timesMs[i] as number,
+        askedAtMs: asked.atMs,
         answeredAtMs,
         isAskedAgain: false,
       });
     }
-    if (this.#entries.size > MOST_ENTRIES) this.#dropOldest(this.#entries);
+    while (this.#entries.size > MOST_ENTRIES) this.#dropOldest(this.#entries);
   }
 
   /** To be called when what is counted of subjects is changed by other than takes: it may be less by now. */
@@ -113,7 +115,7 @@ export class LocalDenials {
   }
 
   #now(): number {
-    return this.#clock === undefined ? monotonicClock.now() : readTime(this.#clock);
+    return this.#clock === undefined ? monotonicNow() : readTime(this.#clock);
   }
 
   #isOf(entry: Entry, { quota, cost }: Charge, nowMs: number): boolean {
@@ -203,10 +205,4 @@ function isDenial({ deniedCost }: Entry, { cost, settles, advisory }: Charge): b
 /** Whether charges of a log, of which only some are known by themselves, have left its window by now. */
 function hasLeft(log: ChargeLog | undefined, windowMs = 0, nowMs: number): boolean {
   return log !== undefined && log.length > 0 && log.timeAt(0) + windowMs <= nowMs;
-}
-
-function isSameQuota(a: Quota, b: Quota): boolean {
-  if (a === b) return true;
-  const [first, second] = [a, b].map((quota) => Object.entries(quota).sort());
-  return JSON.stringify(first) === JSON.stringify(second);
 }

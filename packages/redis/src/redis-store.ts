@@ -17,13 +17,14 @@ import {
   readTime,
   toMilliseconds,
 } from '@floodgate/core/internal';
-import { letterOf, type Time } from './batch.ts';
+import type { Time } from './batch.ts';
 import type { RedisClient } from './client.ts';
 import { subjectKey } from './keys.ts';
 import { LocalDenials } from './local-denials.ts';
+import { letterOf } from './quotas.ts';
 import { BLOCK, RESET } from './scripts.ts';
 import { serversOf } from './servers.ts';
-import { Steps } from './steps.ts';
+import { SlotCalls } from './slot-calls.ts';
 
 export interface RedisStoreOptions {
   /** Of `ioredis`, `iovalkey` or node-redis. It stays yours: the store neither connects nor closes nor configures it. */
@@ -56,7 +57,7 @@ export interface RedisStoreOptions {
 export class RedisStore implements Store {
   /** Undefined where the server's counts. */
   readonly clock: Clock | undefined;
-  readonly #steps: Steps;
+  readonly #calls: SlotCalls;
   readonly #denials: LocalDenials | undefined;
   readonly #prefix: string;
   #closed = false;
@@ -78,10 +79,11 @@ export class RedisStore implements Store {
     }
     this.clock = clock === 'server' ? undefined : clock;
     this.#prefix = prefix;
-    this.#steps = new Steps(serversOf(client, timeoutMs), (keys) => this.#denials?.forget(keys));
+    this.#calls = new SlotCalls(serversOf(client, timeoutMs), timeoutMs, (keys) =>
+      this.#denials?.forget(keys),
+    );
     if (localDenials !== false) {
-      const intervalMs = toMilliseconds(localDenials, 'localDenials');
-      this.#denials = new LocalDenials(this.clock, intervalMs);
+      this.#denials = new LocalDenials(this.clock, toInterval(localDenials));
     }
   }
 
@@ -91,26 +93,23 @@ export class RedisStore implements Store {
    * @throws FloodgateError `FLOODGATE_INVALID_CHARGE`, `FLOODGATE_INVALID_QUOTA`, `FLOODGATE_DUPLICATE_SUBJECT`,
    *   `FLOODGATE_STORE_CLOSED`
    */
-  async take(
-    charges: readonly Charge[],
-    { mode = 'take', ...options }: TakeOptions = {},
-  ): Promise<Decision[]> {
+  async take(charges: readonly Charge[], options: TakeOptions = {}): Promise<Decision[]> {
     checkCharges(charges);
     // What travels with others is not to fail them.
     for (const { quota } of charges) letterOf(quota);
     this.#checkOpen();
+    const { mode = 'take' } = options;
     const keys = this.#keysOf(charges);
-    // It was used already: nobody waits for it.
-    if (mode === 'force') return this.#steps.force(charges, keys, this.#time());
+    if (mode === 'force') return this.#calls.force(charges, keys, this.#time());
     const known = mode === 'take' ? this.#denials?.of(charges, keys) : undefined;
-    if (known?.isDue) this.#ask('peek', charges, keys, {}).catch(ignore);
+    if (known?.isDue) this.#ask('peek', charges, keys).catch(ignore);
     return known === undefined ? this.#ask(mode, charges, keys, options) : known.decisions;
   }
 
   async refund(refunds: readonly Refund[]): Promise<void> {
     checkRefunds(refunds);
     this.#checkOpen();
-    await this.#steps.refund(refunds, this.#keysOf(refunds), this.#time());
+    await this.#calls.refund(refunds, this.#keysOf(refunds), this.#time());
   }
 
   async block(subjects: readonly Subject[], durationMs: number): Promise<void> {
@@ -118,12 +117,12 @@ export class RedisStore implements Store {
       throw invalid(OPTION, 'durationMs', 'whole milliseconds, 0 or more', durationMs);
     }
     this.#checkOpen();
-    await this.#steps.change(BLOCK, this.#keysOf(subjects), [...this.#time(), String(durationMs)]);
+    await this.#calls.change(BLOCK, this.#keysOf(subjects), [...this.#time(), String(durationMs)]);
   }
 
   async reset(subjects: readonly Subject[]): Promise<void> {
     this.#checkOpen();
-    await this.#steps.change(RESET, this.#keysOf(subjects), []);
+    await this.#calls.change(RESET, this.#keysOf(subjects), []);
   }
 
   /** A closed store takes no more. The client stays open: it is yours. */
@@ -135,10 +134,11 @@ export class RedisStore implements Store {
     mode: 'take' | 'peek',
     charges: readonly Charge[],
     keys: readonly string[],
-    options: TakeOptions,
+    { onLate, onRefundFailed }: TakeOptions = {},
   ): Promise<Decision[]> {
     const moment = this.#denials?.moment;
-    const met = await this.#steps.ask(mode, charges, keys, this.#time(), options);
+    const question = { mode, charges, keys, time: this.#time(), onLate, onRefundFailed };
+    const met = await this.#calls.ask(question);
     if (moment !== undefined) this.#denials?.note(charges, keys, met, moment);
     return met.decisions;
   }
@@ -170,5 +170,15 @@ const LONGEST_TIMEOUT_MS = 60_000;
  * one that is given stand still, before a state is forgotten too early.
  */
 const SPARE_MS = '3600000';
+
+function toInterval(localDenials: Duration): number {
+  try {
+    return toMilliseconds(localDenials, 'localDenials');
+  } catch {
+    const expectation =
+      "a duration: whole milliseconds above 0, or a text such as '1s', or `false`";
+    throw invalid(OPTION, 'localDenials', expectation, localDenials);
+  }
+}
 
 function ignore(): void {}

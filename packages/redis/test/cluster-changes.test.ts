@@ -2,6 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { type FloodgateEvent, RateLimiter } from '@floodgate/core';
 import { type RedisCluster, type RedisServer, startCluster } from '@floodgate/test-redis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import calculateSlot from 'cluster-key-slot';
 import { RedisStore } from '../src/index.ts';
 import { CLUSTER_LIBRARIES, type OpenClient } from './clients.ts';
 
@@ -18,15 +19,24 @@ async function slotOf(key: string): Promise<number> {
   return slot as number;
 }
 
+/** Keys whose subjects are in a slot. */
+function keysIn(slot: number, count: number): string[] {
+  const keys: string[] = [];
+  for (let i = 0; keys.length < count; i += 1) {
+    if (calculateSlot(`late:${i}`) === slot) keys.push(`late:${i}`);
+  }
+  return keys;
+}
+
 async function otherMaster(than: RedisServer): Promise<RedisServer> {
   const others = (await cluster.masters()).filter((master) => master !== than);
   return others[0] as RedisServer;
 }
 
-function limiterOf({ client }: OpenClient, limit = 100) {
+function limiterOf({ client }: OpenClient, limit = 100, timeout = '300ms') {
   const events: FloodgateEvent[] = [];
   const limiter = new RateLimiter({
-    store: new RedisStore({ client, timeout: '300ms', localDenials: false }),
+    store: new RedisStore({ client, timeout, localDenials: false }),
     policies: POLICIES.map((name) => ({ name, quota: `fixed-window ${limit}/1d` })),
     onEvent: (event) => events.push(event),
   });
@@ -86,13 +96,16 @@ describe.each(CLUSTER_LIBRARIES)('with a client of $name', ({ open }) => {
   });
 
   test('a slot that is moved: nobody notices, and nothing is counted twice or lost', async () => {
-    const { limiter, events } = limiterOf(connection, 50);
+    const { limiter, events } = limiterOf(connection, 50, '100ms');
     const slot = await slotOf('moved');
+    // Whose keys are in that slot too, and not there yet when it begins to move.
+    const late = keysIn(slot, 6);
     const from = await cluster.masterOf(slot);
     const burst = new Burst(limiter, ['moved', 'moved', ...KEYS.slice(0, 20)]);
     await setTimeout(50);
     const move = await cluster.startMove(slot, await otherMaster(from));
-    // Some keys of one user here, and some there.
+    // Some keys of one user here, and some there; of new ones, all are there.
+    const latecomers = new Burst(limiter, late);
     await setTimeout(100);
     await move.keys(1);
     await setTimeout(200);
@@ -101,8 +114,10 @@ describe.each(CLUSTER_LIBRARIES)('with a client of $name', ({ open }) => {
     await move.finish();
     await setTimeout(100);
     await burst.stop();
-    expect([...burst.errors]).toEqual([]);
+    await latecomers.stop();
+    expect([...burst.errors, ...latecomers.errors]).toEqual([]);
     expect(events).toEqual([]);
+    expect(await charged(limiter, late)).toEqual(late.map((key) => latecomers.admitted.get(key)));
     const keys = [...burst.admitted.keys()];
     expect(await charged(limiter, keys)).toEqual([...burst.admitted.values()]);
     expect(burst.admitted.get('moved')).toBe(50);

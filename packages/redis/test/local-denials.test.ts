@@ -115,6 +115,21 @@ test('what is left of the other policies of a group is told as well', async () =
   expect(await questions(() => store.take([other, site]))).toBe(0);
 });
 
+test('a flood is answered in the process though others are admitted to what it shares with them', async () => {
+  const site = charge('fixed-window 10000/1h', 1, 's', 'site');
+  const rude = charge('fixed-window 1/1h', 1, 'rude', 'user');
+  await store.take([rude, site]);
+  await store.take([rude, site]);
+  const flood = async () => {
+    for (let i = 0; i < 50; i += 1) {
+      await store.take([charge('fixed-window 1/1h', 1, `u${i}`, 'user'), site]);
+      const [user, all] = await store.take([rude, site]);
+      expect([user?.allowed, all?.remaining]).toEqual([false, 10_000 - 2 - i]);
+    }
+  };
+  expect(await questions(flood)).toBe(50);
+});
+
 describe('Redis is asked', () => {
   test('for a smaller cost than was denied', async () => {
     await take(charge(undefined, 3));
@@ -257,6 +272,16 @@ describe('another process', () => {
 });
 
 test('of more than are remembered, those denied first are asked about', async () => {
+  // Groups, too, whose other subjects are remembered as well.
+  const group = (i: number) => [
+    charge('fixed-window 0/1h', 1, `g${i}`, 'a'),
+    charge('5/1h', 1, `g${i}`, 'b'),
+  ];
+  for (let i = 0; i < 10_000; i += 200) {
+    await Promise.all(Array.from({ length: 200 }, (_, j) => store.take(group(i + j))));
+  }
+  expect(await questions(() => store.take(group(9_999)))).toBe(0);
+  expect(await questions(() => store.take(group(4_999)))).toBe(1);
   const keys = Array.from({ length: 11_000 }, (_, i) => `k${i}`);
   const none = (key: string) => charge('fixed-window 0/1h', 1, key);
   await Promise.all(keys.map((key) => take(none(key))));

@@ -6,7 +6,7 @@
 --       4 how many quotas there are; then six of each: its letter (see state.lua), limit or capacity in units, window or
 --         interval in milliseconds, a bucket's rate in units an interval (else 0), for how many milliseconds a denial
 --         blocks (0: not), 1 where its charges are advisory or else 0
---       then of each step: `take`, `peek`, `force` or `refund`; how many equal ones there are; of how many subjects; and
+--       then of each step: `take`, `deny`, `peek`, `force` or `refund`; how many equal ones there are; of how many subjects; and
 --       three numbers of each subject: which key is its; of a refund, the units and when they were taken, in milliseconds
 --       since 1970; else which quota is met, and the cost in units
 -- reply the time, in milliseconds since 1970; then of each subject of each take the state before, empty where there was

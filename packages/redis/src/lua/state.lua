@@ -51,7 +51,7 @@ local function read_state(key)
     end
   end
   local letter, period, at, used, earlier, blocked, behind =
-    string.match(text, '^1(%a);(%d+);(%d+);(%d+);?(%-?%d*);?(%d*);?(%d*)')
+    string.match(text, '^1([frlctkn]);(%d+);(%d+);(%d+);?(%-?%d*);?(%d*);?(%d*)')
   if not letter then
     local version = string.match(text, '^(%d+)%a;')
     if version and version + 0 > 1 then return nil end

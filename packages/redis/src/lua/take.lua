@@ -55,10 +55,11 @@ local function keep(charge, taken, denied)
   end
 end
 
--- Meets `count` equal groups, of `size` charges each. Adds to the reply what was known of each subject before.
+-- Meets `count` equal groups, of `size` charges each. Adds to the reply what was known of each subject before. By `deny`,
+-- another subject has denied them: what is denied here as well is, and nothing is charged.
 local function take(mode, count, size, argument, reply)
   local charges = {}
-  local admitted = count
+  local admitted = mode == 'deny' and 0 or count
   for i = 1, size do
     local key = KEYS[ARGV[argument] + 0]
     local quota = quotas[ARGV[argument + 1] + 0]
