@@ -153,7 +153,8 @@ export class AcrossSlots {
     const taken = aloneOf(part, (i) => {
       return decisions[i]?.allowed === true && (part.charges[i] as Charge).cost > 0;
     });
-    this.#options.onChanged(taken.flatMap(({ keys }) => keys));
+    const keys = taken.flatMap((one) => one.keys);
+    this.#options.onChanged(keys);
     const refunds = taken.map((one) => {
       const { atMs } = decisions[part.keys.indexOf(one.keys[0] as string)] as Decision;
       const charges: Refund[] = one.charges.map((charge) => ({ ...charge, atMs }));
@@ -161,7 +162,11 @@ export class AcrossSlots {
     });
     const giveBack = (one: Part): Promise<Answer> =>
       RETRIES.execute(() => this.#options.run('refund', one, time));
-    await Promise.all(refunds.map(giveBack));
+    try {
+      await Promise.all(refunds.map(giveBack));
+    } finally {
+      this.#options.onChanged(keys);
+    }
   }
 }
 

@@ -1,5 +1,5 @@
 import { type Charge, type Decision, FloodgateError, type TakeMode } from '@floodgate/core';
-import { isSameQuota } from '@floodgate/core/internal';
+import { isSameQuota, messageOf } from '@floodgate/core/internal';
 import { decideGroup } from './decide-group.ts';
 import type { Call } from './guarded-calls.ts';
 import { Quotas } from './quotas.ts';
@@ -136,7 +136,13 @@ export class Batch {
     let first = 0;
     for (const run of this.#runs) {
       const size = run[0].keys.length;
-      this.#readRun(run, texts.slice(first, first + size), nowMs);
+      try {
+        this.#readRun(run, texts.slice(first, first + size), nowMs);
+      } catch (error) {
+        // What cannot be read is one step's, and not the fault of those behind it.
+        for (const step of run)
+          if (!this.#failed.has(step)) step.failed(storeFailed(messageOf(error)));
+      }
       first += size;
     }
   }
@@ -198,17 +204,21 @@ function isTake(operation: Operation): operation is TakeMode {
   return operation !== 'deny' && operation !== 'refund';
 }
 
-/** To give back to a log, Redis copies it. */
+/** To give back to a log, Redis copies it, and to deny a cost, it reads what would have to leave for that. */
 export function weightOf({ operation, charges }: Pick<Step, 'operation' | 'charges'>): number {
-  if (operation !== 'refund') return charges.length;
-  return charges.reduce((sum, { quota }) => {
-    const isLog = quota?.algorithm === 'sliding-window-log';
-    return sum + (isLog ? Math.ceil(quota.limit / LOGGED_PER_CHARGE) : 1);
-  }, 0);
+  let weight = 0;
+  for (const { quota, cost } of charges) {
+    let entries = 0;
+    if (quota?.algorithm === 'sliding-window-log') {
+      entries = operation === 'refund' ? quota.limit : Math.min(cost, quota.limit);
+    }
+    weight += Math.max(1, Math.ceil(entries / ENTRIES_PER_CHARGE));
+  }
+  return weight;
 }
 
-/** So many entries of a log are copied in the time that a charge takes. */
-const LOGGED_PER_CHARGE = 50;
+/** So many entries of a log are read in the time that a charge takes. */
+const ENTRIES_PER_CHARGE = 50;
 
 const LATER_VERSION = 'later';
 

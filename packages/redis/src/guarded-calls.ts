@@ -39,6 +39,11 @@ export class GuardedCalls {
     this.timeoutMs = timeoutMs;
   }
 
+  /** Whether nothing is known against it: neither that the client lost it, nor that it has been silent. */
+  get isAnswering(): boolean {
+    return this.#isOpenTo === 'all' && this.#connection.state() === 'ready';
+  }
+
   /** Lets in what a request is to wait for: of a server that was silent, one, which finds out whether it is back. */
   enter(): FloodgateError | undefined {
     if (this.#connection.state() === 'away') return failure(AWAY);

@@ -1,6 +1,7 @@
 import type { Charge, Clock, Decision, Quota } from '@floodgate/core';
 import {
   type ChargeLog,
+  hasShape,
   isAdmitted,
   isSameQuota,
   monotonicNow,
@@ -93,7 +94,8 @@ export class LocalDenials {
       this.#entries.set(key, {
         known: met.known[i] as Known,
         quota,
-        deniedCost: allowed ? undefined : cost,
+        cost,
+        isDenied: !allowed,
         nowMs: met.timesMs[i] as number,
         askedAtMs: asked.atMs,
         answeredAtMs,
@@ -122,8 +124,7 @@ export class LocalDenials {
     const ageMs = nowMs - entry.askedAtMs;
     if (ageMs < 0 || ageMs >= this.#intervalMs || !isSameQuota(entry.quota, quota)) return false;
     // Of a log is known what has to leave for that cost, and not for others.
-    const isLog = quota.algorithm === 'sliding-window-log';
-    return !isLog || entry.deniedCost === undefined || entry.deniedCost === cost;
+    return quota.algorithm !== 'sliding-window-log' || entry.cost === cost;
   }
 
   /**
@@ -143,6 +144,8 @@ export class LocalDenials {
         : toldMs + Math.floor(nowMs - answeredAtMs);
     }
     const { state, shape } = known;
+    // What would be carried over now is carried over, and kept, by Redis only.
+    if (latest && shape !== undefined && !hasShape(shape, charge.quota)) return undefined;
     if (latest && (state.atMs > atMs || hasLeft(state.log, shape?.periodMs, atMs)))
       return undefined;
     const [decision] = decideGroup([known], [charge], 'peek', atMs) as [Decision];
@@ -180,8 +183,9 @@ export interface Moment {
 interface Entry {
   readonly known: Known;
   readonly quota: Quota;
-  /** The cost that was denied; `undefined` where it was another subject that denied the group. */
-  readonly deniedCost: number | undefined;
+  readonly cost: number;
+  /** Whether that cost was denied, and not only its group. */
+  readonly isDenied: boolean;
   /** The server's time when it answered. */
   readonly nowMs: number;
   /** When it was asked and when its answer was there, by this process's clock. */
@@ -198,8 +202,8 @@ const MOST_ENTRIES = 10_000;
 const ASKED_AGAIN_AFTER = 0.9;
 
 /** Whether an entry says that its charge is denied; what is only reserved may come back at any time. */
-function isDenial({ deniedCost }: Entry, { cost, settles, advisory }: Charge): boolean {
-  return deniedCost !== undefined && cost >= deniedCost && settles !== true && advisory !== true;
+function isDenial(entry: Entry, { cost, settles, advisory }: Charge): boolean {
+  return entry.isDenied && cost >= entry.cost && settles !== true && advisory !== true;
 }
 
 /** Whether charges of a log, of which only some are known by themselves, have left its window by now. */

@@ -20,7 +20,7 @@ import {
 import type { Time } from './batch.ts';
 import type { RedisClient } from './client.ts';
 import { subjectKey } from './keys.ts';
-import { LocalDenials } from './local-denials.ts';
+import { type LocalDenial, LocalDenials } from './local-denials.ts';
 import { letterOf } from './quotas.ts';
 import { BLOCK, RESET } from './scripts.ts';
 import { serversOf } from './servers.ts';
@@ -101,7 +101,7 @@ export class RedisStore implements Store {
     const { mode = 'take' } = options;
     const keys = this.#keysOf(charges);
     if (mode === 'force') return this.#calls.force(charges, keys, this.#time());
-    const known = mode === 'take' ? this.#denials?.of(charges, keys) : undefined;
+    const known = mode === 'take' ? this.#deniedAgain(charges, keys) : undefined;
     if (known?.isDue) this.#ask('peek', charges, keys).catch(ignore);
     return known === undefined ? this.#ask(mode, charges, keys, options) : known.decisions;
   }
@@ -141,6 +141,12 @@ export class RedisStore implements Store {
     const met = await this.#calls.ask(question);
     if (moment !== undefined) this.#denials?.note(charges, keys, met, moment);
     return met.decisions;
+  }
+
+  /** While Redis is away, it is for the limiter's rule to decide. */
+  #deniedAgain(charges: readonly Charge[], keys: readonly string[]): LocalDenial | undefined {
+    const known = this.#denials?.of(charges, keys);
+    return known !== undefined && this.#calls.isAnswering(keys) ? known : undefined;
   }
 
   #keysOf(subjects: readonly Subject[]): string[] {

@@ -52,9 +52,8 @@ export class SlotCalls {
     keys: readonly string[],
     time: Time,
   ): Promise<Decision[]> {
-    this.#onChanged(keys);
     const decisions: Decision[] = [];
-    await this.#each(this.#partsOf(charges, keys), async (part) => {
+    await this.#change(this.#partsOf(charges, keys), keys, async (part) => {
       const answer = await this.#run('force', part, time);
       for (const [i, index] of part.indexes.entries()) {
         decisions[index] = answer.decisions[i] as Decision;
@@ -64,23 +63,30 @@ export class SlotCalls {
   }
 
   refund(refunds: readonly Refund[], keys: readonly string[], time: Time): Promise<void> {
-    this.#onChanged(keys);
-    return this.#each(this.#partsOf(refunds, keys), async (part) => {
+    return this.#change(this.#partsOf(refunds, keys), keys, async (part) => {
       await this.#run('refund', part, time);
     });
   }
 
   /** Runs a script of its own on subjects, behind all that was asked for before. */
-  async change(script: Script, keys: readonly string[], args: string[]): Promise<void> {
-    this.#onChanged(keys);
+  change(script: Script, keys: readonly string[], args: string[]): Promise<void> {
     this.#batches.flush();
-    await this.#each(this.#partsOf(keys, keys), async ({ slot, keys }) => {
+    return this.#change(this.#partsOf(keys, keys), keys, async ({ slot, keys }) => {
       await this.#servers.of(slot).tell(() => ({ script, keys, args }), ignore);
     });
   }
 
+  /** Whether it is known of none of the servers of these keys that it does not answer. */
+  isAnswering(keys: readonly string[]): boolean {
+    return keys.every((key) => this.#servers.of(this.#servers.slotOf(key)).isAnswering);
+  }
+
   /** Does something to all of a slot at once; to one after the other where that cannot be. */
-  async #each<C>(parts: readonly Part<C>[], act: (part: Part<C>) => Promise<void>): Promise<void> {
+  async #change<C>(
+    parts: readonly Part<C>[],
+    keys: readonly string[],
+    act: (part: Part<C>) => Promise<void>,
+  ): Promise<void> {
     const actOrSplit = async (part: Part<C>): Promise<void> => {
       try {
         await act(part);
@@ -89,7 +95,13 @@ export class SlotCalls {
         await Promise.all(aloneOf(part).map(act));
       }
     };
-    await Promise.all(parts.map(actOrSplit));
+    this.#onChanged(keys);
+    try {
+      await Promise.all(parts.map(actOrSplit));
+    } finally {
+      // What was asked for behind it may have been done before it: a server that had forgotten the script did it late.
+      this.#onChanged(keys);
+    }
   }
 
   #partsOf<C>(charges: readonly C[], keys: readonly string[]): Part<C>[] {

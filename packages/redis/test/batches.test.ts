@@ -170,6 +170,29 @@ describe('what fails', () => {
     await expect(store.block([charge('new')], 1)).rejects.toThrow(/later version/);
   });
 
+  test('is nothing, where somebody has written what only looks like a state', async () => {
+    const entry = '0000001767225600'.repeat(3);
+    const texts = {
+      letter: '1x;60000;1;1',
+      period: '1c;0;1;1;1',
+      digits: `1f;60000;${'9'.repeat(400)};1`,
+      cut: `1l;${'0000000000060000;'.repeat(2)}${'0000000000000009;'.repeat(4)}${entry}`,
+    };
+    const keys = Object.keys(texts);
+    for (const quota of ['5/1h', 'sliding-window-log 5/1m']) {
+      for (const [key, text] of Object.entries(texts)) {
+        await client.set(`floodgate:{${key}}:policy`, text);
+      }
+      const calls = keys.flatMap((key) => [
+        store.take([charge(`beside ${key}`, quota)]),
+        store.take([charge(key, quota)]),
+        store.refund([{ ...charge(key, quota), atMs: 1767225600 }]),
+      ]);
+      const results = await Promise.allSettled(calls);
+      expect(results.filter(({ status }) => status === 'rejected')).toEqual([]);
+    }
+  });
+
   test('is the take of what is no quota, and no other', async () => {
     const results = await Promise.allSettled([
       store.take([charge('k')]),

@@ -104,7 +104,7 @@ async function agreesAndNeedsNoMore(steps: readonly Step[], earlyMs: number): Pr
   const clock = new ManualClock(START_MS);
   const timed = new TimedClient(client, clock, earlyMs);
   const given = earlyMs > 0 ? { clock } : {};
-  const redis = new RedisStore({ client: timed, timeout: '30s', ...given });
+  const redis = new RedisStore({ client: timed, timeout: '30s', localDenials: false, ...given });
   const longest = Math.max(...steps.map(longestNeeded)) + earlyMs;
   await agree(steps, { clock, redis }, () => {
     expect(timed.left).not.toContain(-1);
@@ -159,7 +159,7 @@ test('no decision changes while a given clock is up to an hour off, now this muc
     const serverClock = new ManualClock(START_MS);
     const clock = new ManualClock(START_MS);
     const timed = new TimedClient(client, serverClock, 0);
-    const redis = new RedisStore({ client: timed, clock, timeout: '30s' });
+    const redis = new RedisStore({ client: timed, localDenials: false, clock, timeout: '30s' });
     const offsetAt = (index: number) => offsets[Math.floor(index / 4)] as number;
     const apart = steps.map((step, index) => {
       const jumpMs = offsetAt(index) - (index > 0 ? offsetAt(index - 1) : 0);

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { setTimeout } from 'node:timers/promises';
 import { type Charge, type Decision, type Duration, RateLimiter, toQuota } from '@floodgate/core';
 import { ManualClock } from '@floodgate/core/testing';
@@ -130,6 +131,32 @@ test('a flood is answered in the process though others are admitted to what it s
   expect(await questions(flood)).toBe(50);
 });
 
+test('while Redis is away, the rule decides, and nobody is told that it is back', async () => {
+  const lost = await startRedis();
+  const own = new Redis(lost.url, { retryStrategy: () => null });
+  own.on('error', () => {});
+  const codes: string[] = [];
+  const limiter = new RateLimiter({
+    store: new RedisStore({ client: own, clock }),
+    policies: [{ name: 'policy', quota: 'fixed-window 5/1h' }],
+    onEvent: ({ code }) => codes.push(code),
+  });
+  await once(own, 'ready');
+  await limiter.take('k', { cost: 5 });
+  await limiter.take('k');
+  expect((await limiter.take('k')).degraded).toBeUndefined();
+  const gone = once(own, 'end');
+  await lost.stop();
+  await gone;
+  for (const key of ['z', 'k', 'z', 'k']) {
+    expect(await limiter.take(key)).toMatchObject({
+      allowed: key === 'z',
+      degraded: { rule: 'local' },
+    });
+  }
+  expect(codes).toEqual(['degraded']);
+});
+
 describe('Redis is asked', () => {
   test('for a smaller cost than was denied', async () => {
     await take(charge(undefined, 3));
@@ -216,6 +243,17 @@ describe('this process itself', () => {
     expect(await questions(() => take(charge()))).toBe(0);
   });
 
+  test('resets by a script that Redis had forgotten, and that came behind a take: that is seen', async () => {
+    await deny();
+    await store.reset([charge('5/1h', 1, 'other')]);
+    await client.script('FLUSH');
+    await take(charge('5/1h', 1, 'another'));
+    const reset = store.reset([charge()]);
+    const behind = take(charge());
+    await Promise.all([reset, behind]);
+    expect((await take(charge())).allowed).toBe(true);
+  });
+
   test('resets while the answer is under way: that is not forgotten', async () => {
     await take(charge(undefined, 5));
     await store.reset([charge(undefined, 1, 'other')]);
@@ -228,6 +266,23 @@ describe('this process itself', () => {
 });
 
 describe('another process', () => {
+  test('has another window for it: who waits is admitted when they were told', async () => {
+    const before = 'fixed-window 5/1d align=first-request';
+    const after = 'fixed-window 5/10s align=first-request';
+    const other = storeOf({ clock });
+    await store.take([charge(before, 5)]);
+    await other.take([charge(after)]);
+    clock.advance(50);
+    await store.take([charge(before)]);
+    let waitedMs = 0;
+    for (; waitedMs < 20_000; waitedMs += 100) {
+      clock.advance(100);
+      if ((await other.take([charge(after)]))[0]?.allowed) break;
+    }
+    // What the other process has made of it is seen a second later, and is carried over then.
+    expect(waitedMs).toBeLessThanOrEqual(11_000);
+  });
+
   test('resets: it is seen within the interval by who comes all the time', async () => {
     const options = { localDenials: '400ms' };
     store = storeOf(options);

@@ -3,12 +3,12 @@
 -- The entries of a log with up to `units` of the charges made at `at` taken out, and how many units those were.
 local function without(entries, at, units)
   local stop = #entries
-  while stop > 0 and string.sub(entries, stop - 31, stop - 16) + 0 > at do stop = stop - ENTRY end
+  while stop > 0 and (tonumber(string.sub(entries, stop - 31, stop - 16)) or at) > at do stop = stop - ENTRY end
   local start = stop
-  while start > 0 and string.sub(entries, start - 31, start - 16) + 0 == at do start = start - ENTRY end
+  while start > 0 and tonumber(string.sub(entries, start - 31, start - 16)) == at do start = start - ENTRY end
   local kept, left = {}, units
   for i = start, stop - 1, ENTRY do
-    local cost = string.sub(entries, i + 17, i + ENTRY) + 0
+    local cost = (tonumber(string.sub(entries, i + 17, i + ENTRY)) or 0)
     local taken = math.min(left, cost)
     left = left - taken
     if taken < cost then table.insert(kept, entry_of(at, cost - taken)) end

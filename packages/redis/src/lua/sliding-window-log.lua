@@ -22,8 +22,10 @@ local function entries_after(state, skipped)
       if text == '' then return nil end
       skipped = skipped + READ_AT_ONCE
     end
-    local time = string.sub(text, position, position + 15) + 0
-    local cost = string.sub(text, position + 16, position + 31) + 0
+    local time = tonumber(string.sub(text, position, position + 15))
+    local cost = tonumber(string.sub(text, position + 16, position + 31))
+    -- Where somebody has cut it off, it ends.
+    if not time or not cost then return nil end
     position = position + ENTRY
     return time, cost
   end
@@ -91,13 +93,16 @@ end
 local function digest_log(key, left, units, room)
   if units == 0 then return '' end
   local log = { key = key }
-  local newest = string.sub(call('GETRANGE', key, -ENTRY, -1), 1, 16) + 0
+  local newest = tonumber(string.sub(call('GETRANGE', key, -ENTRY, -1), 1, 16))
+  if not newest then return '' end
   if room == MOST then return entry_of(newest, units) end
   if room < 0 or units <= room then
     local first, first_cost = entries_after(log, left)()
+    if not first then return entry_of(newest, units) end
     return digest_until(newest, units, first, first_cost)
   end
   local last, kept, first, first_cost = last_to_leave(log, left, units, room)
+  if not last then return entry_of(newest, units) end
   local digest = digest_until(last, units < MOST and units - kept or MOST, first, first_cost)
   return kept == 0 and digest or digest .. entry_of(newest, kept)
 end

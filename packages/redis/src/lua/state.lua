@@ -39,6 +39,11 @@ end
 -- In a reply, in the place of a state of a later version.
 local LATER_VERSION = 'later'
 
+-- Whether these may be the numbers of a state: somebody may have written others.
+local function is_plausible(letter, period, at, used)
+  return (period > 0 or letter == 'n') and period <= MOST and at <= MOST and used <= MOST
+end
+
 -- A state, its text without a log's entries, which is empty where there is none, and whether anything is there. Answers
 -- nothing where a later version wrote it, which is to be let be.
 local function read_state(key)
@@ -52,7 +57,7 @@ local function read_state(key)
   end
   local letter, period, at, used, earlier, blocked, behind =
     string.match(text, '^1([frlctkn]);(%d+);(%d+);(%d+);?(%-?%d*);?(%d*);?(%d*)')
-  if not letter then
+  if not letter or not is_plausible(letter, period + 0, at + 0, used + 0) then
     local version = string.match(text, '^(%d+)%a;')
     if version and version + 0 > 1 then return nil end
     -- Something else, or nothing, is there: to us the subject was never seen.
