@@ -27,11 +27,17 @@ import { serversOf } from './servers.ts';
 import { SlotCalls } from './slot-calls.ts';
 
 export interface RedisStoreOptions {
-  /** Of `ioredis`, `iovalkey` or node-redis. It stays yours: the store neither connects nor closes nor configures it. */
+  /**
+   * Of `ioredis`, `iovalkey` or node-redis, of one server or of a cluster. It stays yours: the store neither connects nor
+   * closes nor configures it.
+   */
   readonly client: RedisClient;
   /** What every key begins with. Without braces. @default 'floodgate' */
   readonly prefix?: string;
-  /** How long a call may take; after that, the limiter's `onStoreError` decides. @default '100ms' */
+  /**
+   * How long a take may wait, whatever number of calls it needs, at most a minute; after that, the limiter's `onStoreError`
+   * decides. @default '100ms'
+   */
   readonly timeout?: Duration;
   /**
    * Whose time counts: the server's, which is one for all processes; or a clock of yours, for servers that do not let
@@ -41,13 +47,15 @@ export interface RedisStoreOptions {
   /**
    * Who was denied is denied again in this process, without a question to the server, until it may be admitted. What
    * another process gives back, resets or unblocks counts within this time: so often the server is asked again, in the
-   * background, while the subject still comes. `false`: each request asks. @default '1s'
+   * background, while the subject still comes. Not for a smaller cost, nor for policies whose costs are settled; of 10,000
+   * subjects. `false`: each request asks. @default '1s'
    */
   readonly localDenials?: Duration | false;
 }
 
 /**
- * State in a Redis or Valkey server, counted there for all processes, each call in one atomic script.
+ * State in Redis or Valkey, one server or a cluster, counted there for all processes. All charges of a take are one step of
+ * an atomic script; on a cluster those of one slot are, and several slots are met one after the other.
  *
  * @example
  * import { Redis } from 'ioredis';
