@@ -33,10 +33,10 @@ async function otherMaster(than: RedisServer): Promise<RedisServer> {
   return others[0] as RedisServer;
 }
 
-function limiterOf({ client }: OpenClient, limit = 100, timeout = '300ms') {
+function limiterOf({ client }: OpenClient, limit = 100) {
   const events: FloodgateEvent[] = [];
   const limiter = new RateLimiter({
-    store: new RedisStore({ client, timeout, localDenials: false }),
+    store: new RedisStore({ client, timeout: '1s', localDenials: false }),
     policies: POLICIES.map((name) => ({ name, quota: `fixed-window ${limit}/1d` })),
     onEvent: (event) => events.push(event),
   });
@@ -48,11 +48,18 @@ class Burst {
   readonly admitted: Map<string, number> = new Map();
   /** Why takes failed, each with a key of which one did. */
   readonly errors: Set<string> = new Set();
+  #rounds = 0;
   #isOver = false;
   readonly #done: Promise<void>;
 
   constructor(limiter: RateLimiter<RedisStore>, keys: readonly string[]) {
     this.#done = this.#run(limiter, keys);
+  }
+
+  /** Until there were so many more. */
+  async rounds(count: number): Promise<void> {
+    const last = this.#rounds + count;
+    while (this.#rounds < last) await setTimeout(5);
   }
 
   async stop(): Promise<void> {
@@ -71,6 +78,7 @@ class Burst {
           this.admitted.set(key, (this.admitted.get(key) ?? 0) + 1);
         }
       }
+      this.#rounds += 1;
       await setTimeout(5);
     }
   }
@@ -96,23 +104,22 @@ describe.each(CLUSTER_LIBRARIES)('with a client of $name', ({ open }) => {
   });
 
   test('a slot that is moved: nobody notices, and nothing is counted twice or lost', async () => {
-    const { limiter, events } = limiterOf(connection, 50, '100ms');
+    const { limiter, events } = limiterOf(connection, 50);
     const slot = await slotOf('moved');
     // Whose keys are in that slot too, and not there yet when it begins to move.
     const late = keysIn(slot, 6);
     const from = await cluster.masterOf(slot);
     const burst = new Burst(limiter, ['moved', 'moved', ...KEYS.slice(0, 20)]);
-    await setTimeout(50);
+    await burst.rounds(5);
     const move = await cluster.startMove(slot, await otherMaster(from));
     // Some keys of one user here, and some there; of new ones, all are there.
     const latecomers = new Burst(limiter, late);
-    await setTimeout(100);
-    await move.keys(1);
-    await setTimeout(200);
-    await move.keys(1);
-    await setTimeout(200);
+    for (const keys of [0, 1, 1]) {
+      await move.keys(keys);
+      await Promise.all([burst.rounds(8), latecomers.rounds(8)]);
+    }
     await move.finish();
-    await setTimeout(100);
+    await burst.rounds(8);
     await burst.stop();
     await latecomers.stop();
     expect([...burst.errors, ...latecomers.errors]).toEqual([]);
@@ -157,12 +164,12 @@ describe.each(DIFFERENT)('with a client of $name', ({ name, open }) => {
     const { limiter } = limiterOf(connection, limit);
     const keys = [...ofLost.slice(0, 10), ...ofOthers.slice(0, 20)];
     const burst = new Burst(limiter, keys);
-    await setTimeout(60);
+    await burst.rounds(5);
     await lost.crash();
     await cluster.untilServed();
     if (!findsOut) await lost.restart();
     while ((await limiter.peek(keys[0] as string)).degraded !== undefined) await setTimeout(20);
-    await setTimeout(300);
+    await burst.rounds(30);
     await burst.stop();
 
     const isOfLost = (error: string) => ofLost.some((key) => error.startsWith(`${key}: `));

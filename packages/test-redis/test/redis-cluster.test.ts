@@ -130,18 +130,12 @@ describe('a cluster', () => {
     expect(await ask(second, ['MGET', ...keys])).toEqual(keys);
   });
 
-  test('lets a replica take over, and back, and over again', async () => {
+  test('lets a replica take over', async () => {
     const { slot, keys } = await filledSlot();
-    for (const [to, from] of [
-      [replica, first],
-      [first, replica],
-      [replica, first],
-    ] as const) {
-      await cluster.failover(to);
-      expect(await cluster.masterOf(slot)).toBe(to);
-      expect(await cluster.replicaOf(to)).toBe(from);
-      expect(await ask(to, ['MGET', ...keys])).toEqual(keys);
-    }
+    await cluster.failover(replica);
+    expect(await cluster.masterOf(slot)).toBe(replica);
+    expect(await cluster.replicaOf(replica)).toBe(first);
+    expect(await ask(replica, ['MGET', ...keys])).toEqual(keys);
     await expect(cluster.failover(replica)).rejects.toThrow('to a replica');
   });
 
