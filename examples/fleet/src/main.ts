@@ -8,10 +8,16 @@ for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => interr
 
 const print = (text: string): void => void process.stdout.write(text);
 
+const parts = [memoryInTurn, memorySticky, sharedInRedis];
+/** Which part is asked for; without, all are. */
+const [number] = process.argv.slice(2);
+const isAskedFor = (_: unknown, index: number): boolean =>
+  number === undefined || index === Number(number) - 1;
+
 try {
   const { name, start: startBalancer } = await findBalancer(process.env.BALANCER);
   print(`Three processes behind ${name}. Each client may send 30 requests a minute.\n`);
-  for (const demonstrate of [memoryInTurn, memorySticky, sharedInRedis]) {
+  for (const demonstrate of parts.filter(isAskedFor)) {
     print('\n');
     await demonstrate({ startBalancer, print, signal });
     signal.throwIfAborted();

@@ -15,18 +15,24 @@ export interface Ended {
 
 export interface DemonstrationOptions {
   readonly env: Readonly<Record<string, string>>;
+  /** Which of its parts alone. @default all */
+  readonly part?: string;
   /** When what it printed matches, Ctrl-C is pressed. @default never */
   readonly interruptAt?: RegExp;
 }
 
 /** Runs the demonstration as from a terminal, until it and all of its processes have ended. */
-export async function demonstrate({ env, interruptAt }: DemonstrationOptions): Promise<Ended> {
+export async function demonstrate({
+  env,
+  part,
+  interruptAt,
+}: DemonstrationOptions): Promise<Ended> {
   const folder = mkdtempSync(join(tmpdir(), 'floodgate-fleet-test-'));
   // As the start script has them.
   const imports = ['--import', '../../scripts/lua.mjs', '--import', 'tsx'];
   const child = spawn(
     process.execPath,
-    ['--conditions=@floodgate/source', ...imports, 'src/main.ts'],
+    ['--conditions=@floodgate/source', ...imports, 'src/main.ts', ...(part ? [part] : [])],
     {
       cwd: resolve(__dirname, '..'),
       env: { ...process.env, REDIS_URL: '', BALANCER: 'proxy', TMPDIR: folder, ...env },

@@ -77,14 +77,14 @@ test('every answer that eight processes got is the one that a memory store gives
   }
 }, 120_000);
 
-test('so is every one that they got of a cluster, at three of its slots', async () => {
+test('so is every one that they got of a cluster, at two of its slots', async () => {
   const cluster = await startCluster();
   try {
     const [node] = cluster.nodes;
-    const traces = ['a', 'b', 'c'].map((key) =>
-      traceOfSeveral(3, { REDIS_URL: node?.url ?? '', CLUSTER_KEY: key }),
+    const traces = ['a', 'b'].map((key) =>
+      traceOfSeveral(2, { REDIS_URL: node?.url ?? '', CLUSTER_KEY: key }),
     );
-    for (const trace of await Promise.all(traces)) expectReplayed(trace, 3);
+    for (const trace of await Promise.all(traces)) expectReplayed(trace, 2);
   } finally {
     await cluster.stop();
   }

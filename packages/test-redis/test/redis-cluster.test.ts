@@ -159,25 +159,6 @@ describe('a cluster', () => {
     expect(await ask(first, ['READONLY'], ['MGET', ...keys])).toEqual(keys);
   });
 
-  test('replaces a master that is paused, which hears of it afterwards', async () => {
-    first.pause();
-    await cluster.untilServed();
-    expect(await cluster.masterOf(0)).toBe(replica);
-    first.resume();
-    expect(await cluster.masterOf(0)).toBe(replica);
-    await cluster.untilServed();
-    expect(await cluster.replicaOf(replica)).toBe(first);
-  });
-
-  test('has a master back that restarts before it is missed, empty', async () => {
-    const { slot, keys } = await filledSlot();
-    await first.restart();
-    await cluster.untilServed();
-    expect(await cluster.masterOf(slot)).toBe(first);
-    expect(await cluster.replicaOf(first)).toBe(replica);
-    expect(await ask(first, ['EXISTS', ...keys])).toBe(0);
-  });
-
   test('serves the other slots where a master and its replica are gone', async () => {
     await Promise.all([first.crash(), replica.crash()]);
     await cluster.untilServed(SLOTS - 1);
